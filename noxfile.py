@@ -1,4 +1,6 @@
-"""Nox sessions for developers and CI; `nox -l` lists them. CI runs the same sessions by name.
+"""Nox sessions for developers and CI.
+
+`nox -l` lists them. CI runs the same sessions by name.
 
 Every session has its own environment, built from the pinned and hashed requirements.
 """
@@ -87,7 +89,9 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure hostile targets, clients and folders, a busy machine, far targets, the roll-up and `watch`, as ratios of one run.
+    """Run the benchmarks and report results as ratios within one run.
+
+    They measure hostile targets, clients and folders, a busy machine, far targets, the roll-up and `watch`.
 
     `benchmarks.one_release` compares two commits, which have to be named. Without `-- --quick` this takes hours.
     """

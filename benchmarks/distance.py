@@ -1,9 +1,11 @@
-"""What makes a target far away: a TCP proxy that delays both directions, and a pytest plugin that delays opening connections.
+"""Simulation of a distant target: a TCP proxy and a pytest plugin that add delay.
+
+The proxy delays both directions. The plugin delays the opening of connections.
 
 `python -m benchmarks.distance HOST:PORT --each-way-ms 100` prints the port on which it listens on loopback. Bytes, the
 end of a stream and a reset all arrive one way's time after they came. A proxy cannot delay the opening of a connection,
-because the kernel accepts it; `-p benchmarks.distance` does that in the process that connects, by the round trip in milliseconds
-that `FAR_CONNECT_MS` has.
+because the kernel accepts it; `-p benchmarks.distance` does that in the process that connects, by the round trip in
+milliseconds that `FAR_CONNECT_MS` has.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ ROUND_TRIP_MS = "FAR_CONNECT_MS"
 _near = socket.socket.connect
 
 
+READ_BYTES = 65536
+
+
 def _connect(self: socket.socket, address: Any) -> None:
     time.sleep(float(os.environ[ROUND_TRIP_MS]) / 1000)
     _near(self, address)
@@ -36,15 +41,11 @@ def pytest_configure() -> None:
     socket.socket.connect = _connect  # type: ignore[method-assign,assignment]
 
 
-READ_BYTES = 65536
-
 Arrival = Callable[[], None]
 """What happens at the other end once something arrives there."""
 
 
-async def _read_late(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, each_way_s: float
-) -> None:
+async def _read_late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, each_way_s: float) -> None:
     """Pass on what one end sends, each part `each_way_s` later, until its stream has ended there as well."""
     loop = asyncio.get_running_loop()
     arrived = loop.create_future()
@@ -67,23 +68,17 @@ async def _read_late(
     await arrived
 
 
-async def _pass_on(
-    near: tuple[asyncio.StreamReader, asyncio.StreamWriter], target: Address, each_way_s: float
-) -> None:
+async def _pass_on(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], target: Address, each_way_s: float) -> None:
     """Connect to the target, and pass on both directions of one connection until both have ended."""
     far = await asyncio.open_connection(*target)
     try:
-        await asyncio.gather(
-            _read_late(near[0], far[1], each_way_s), _read_late(far[0], near[1], each_way_s)
-        )
+        await asyncio.gather(_read_late(near[0], far[1], each_way_s), _read_late(far[0], near[1], each_way_s))
     finally:
         for _, writer in (near, far):
             writer.close()
 
 
-async def serve(
-    target: Address, *, each_way_s: float, listens: Callable[[int], None], port: int = 0
-) -> None:
+async def serve(target: Address, *, each_way_s: float, listens: Callable[[int], None], port: int = 0) -> None:
     """Serve until cancelled.
 
     Args:

@@ -1,4 +1,7 @@
-"""A grid's tables computed by DuckDB, to measure the roll-up against and to check it."""
+"""DuckDB's computation of a grid's tables, a reference for the roll-up.
+
+The roll-up's speed is measured against it, and its tables are checked against it.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +95,7 @@ Rows: TypeAlias = Mapping[tuple[str | int, ...], Mapping[str, Any]]
 """The rows of a table by its key."""
 
 
-def duckdb_tables(
-    runs: Path, *, threads: int, names: Sequence[str] = COUNTED_TABLES
-) -> Mapping[str, pa.Table]:
+def duckdb_tables(runs: Path, *, threads: int, names: Sequence[str] = COUNTED_TABLES) -> Mapping[str, pa.Table]:
     """Compute tables, among `COUNTED_TABLES`, from runs that all count."""
     planned = [
         {
@@ -113,9 +114,7 @@ def duckdb_tables(
         return {name: counted_table(connection, name, paths) for name in names}
 
 
-def counted_table(
-    connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[str]
-) -> pa.Table:
+def counted_table(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[str]) -> pa.Table:
     """Compute one of `COUNTED_TABLES` from example rows.
 
     Args:

@@ -1,8 +1,11 @@
-"""What distance costs: a target near and far, judged by one process and by as many as the distance deserves.
+"""Benchmark of the cost of distance.
+
+It judges a target near and far, with one process and with as many processes as the distance deserves.
 
 `python -m benchmarks.far_targets [TARGET]` starts the target once, with a proxy before it that delays both directions
-(`benchmarks.distance`). All runs have one seed. The verdicts must be the same near and far; the figures are ratios of one
-run of the benchmark, because seconds depend on the machine. The goals are seconds on an idle machine with two cores.
+(`benchmarks.distance`). All runs have one seed. The verdicts must be the same near and far; the figures are ratios of
+one run of the benchmark, because seconds depend on the machine. The goals are seconds on an idle machine with two
+cores.
 """
 
 from __future__ import annotations
@@ -31,10 +34,11 @@ from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import run_suite
 
 SEED = ("--hypothesis-seed", "1")
-LONGEST_S = {"smoke": 20.0, "standard": 180.0}
+MAX_S = {"smoke": 20.0, "standard": 180.0}
 """Goals at 100 ms each way, by tier."""
 EVERYTHING = ("--malformed", "--connections-per-second", "0")
-"""The address of a container is not on loopback, and that of the proxy before it is: by default one is only read, slowly."""
+"""The address of a container is not on loopback, and that of the proxy before it is: by default one is only read,
+slowly."""
 QUICK = ("conformance/brokers/test_headers.py", "conformance/brokers/test_served_versions.py")
 """Drawn or pinned examples, and sweeps: what waits longest."""
 
@@ -56,9 +60,7 @@ class TimedRun:
 def far_from(address: Address, each_way_ms: float) -> Iterator[str]:
     """Delay what passes to and from an address; yield the address that is far away."""
     command = [sys.executable, "-m", "benchmarks.distance", str(address)]
-    with subprocess.Popen(
-        [*command, "--each-way-ms", str(each_way_ms)], stdout=subprocess.PIPE, text=True
-    ) as proxy:
+    with subprocess.Popen([*command, "--each-way-ms", str(each_way_ms)], stdout=subprocess.PIPE, text=True) as proxy:
         assert proxy.stdout is not None
         try:
             yield f"127.0.0.1:{int(proxy.stdout.readline())}"
@@ -66,9 +68,7 @@ def far_from(address: Address, each_way_ms: float) -> Iterator[str]:
             proxy.terminate()
 
 
-def judged(
-    address: str, *options: str, records: Path, quick: bool, round_trip_ms: float = 0.0
-) -> TimedRun:
+def judged(address: str, *options: str, records: Path, quick: bool, round_trip_ms: float = 0.0) -> TimedRun:
     """Judge the broker at an address, and return how long that took.
 
     Raises:
@@ -100,7 +100,7 @@ def differences(near: TimedRun, far: TimedRun) -> list[str]:
 
 @click.command(cls=SuiteCommand, name="benchmarks.far_targets")
 @click.argument("target_id", metavar="[TARGET]", required=False)
-@click.option("--tier", type=click.Choice(tuple(LONGEST_S)), default="smoke", show_default=True)
+@click.option("--tier", type=click.Choice(tuple(MAX_S)), default="smoke", show_default=True)
 @click.option("--each-way-ms", default=100.0, show_default=True, help="Delay of each direction.")
 @click.option("--runs", default=1, show_default=True, help="Far runs; all must agree.")
 @click.option("--one-process", is_flag=True, help="Also judge the far target by one process.")
@@ -135,18 +135,14 @@ def main(
                 far = judged(far_address, *options, records=folder, **distance)  # type: ignore[arg-type]
                 slowest_s = max(slowest_s, far.seconds)
                 differing += [f"run {number}: {each}" for each in differences(near, far)]
-                console.print(
-                    f"far: {far.seconds:.1f} s; far / near: {far.seconds / near.seconds:.2f}"
-                )
+                console.print(f"far: {far.seconds:.1f} s; far / near: {far.seconds / near.seconds:.2f}")
             if one_process:
                 one = (*options, "--jobs", "1")
                 alone = judged(far_address, *one, records=records / "one-process", **distance)  # type: ignore[arg-type]
                 differing += [f"one process: {each}" for each in differences(near, alone)]
                 ratio = alone.seconds / far.seconds
-                console.print(
-                    f"far, one process: {alone.seconds:.1f} s; jobs 1 / jobs N: {ratio:.2f}"
-                )
-    goal = Goal(name=f"{tier} run, far", most=LONGEST_S[tier], unit="s")
+                console.print(f"far, one process: {alone.seconds:.1f} s; jobs 1 / jobs N: {ratio:.2f}")
+    goal = Goal(name=f"{tier} run, far", most=MAX_S[tier], unit="s")
     missed = [] if quick else missed_goals([(goal, slowest_s)])
     for each in differing:
         console.print(each)

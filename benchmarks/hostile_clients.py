@@ -1,9 +1,12 @@
-"""What clients that never behave cost, as ratios to a healthy one in the smoke tier: time, memory, and the end after Ctrl-C.
+"""Benchmark of clients that never behave, against a healthy client.
 
-`python -m benchmarks.hostile_clients` judges programs one after the other. A run may take at most three times as long as
-that of a client that connects, works and ends, and twice its memory, that of the client and of what it starts included;
-Ctrl-C ends it within five seconds. Two limits are others, because they follow from what a client is allowed: each play of one that
-never ends lasts to its deadline of ten seconds, and a client may take `MEMORY_MB` before it is ended.
+It measures time, memory and the end after Ctrl-C as ratios to the healthy client in the smoke tier.
+
+`python -m benchmarks.hostile_clients` judges programs one after the other. A run may take at most three times as long
+as that of a client that connects, works and ends, and twice its memory, that of the client and of what it starts
+included; Ctrl-C ends it within five seconds. Two limits are others, because they follow from what a client is allowed:
+each play of one that never ends lasts to its deadline of ten seconds, and a client may take `MEMORY_MB` before it is
+ended.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ NEVER_ENDS_GOAL = Goal(name="time", most=180, unit="s")
 TAKES_MEMORY_GOAL = Goal(name="memory", most=3)
 END_GOAL = Goal(name="end after Ctrl-C", most=5, unit="s")
 INTERRUPTED_AFTER_S = 8.0
-LONGEST_RUN_S = 1_800
+MAX_RUN_S = 1_800
 JUDGED = (0, 1, 10)
 """Exit statuses of runs that went to their end; with 10 some cells are inconclusive."""
 HEALTHY = "tests/conformance/independent_clients/blocking_client.py"
@@ -41,7 +44,8 @@ if subprocess.call([sys.executable, {str(REPOSITORY / HEALTHY)!r}, *sys.argv[1:]
 host, port = sys.argv[1].split(':')
 s = socket.create_connection((host, int(port)))
 """
-"""How each hostile program begins: it works with a healthy broker, so that the run goes on, and turns with any other."""
+"""How each hostile program begins: it works with a healthy broker, so that the run goes on, and turns with any
+other."""
 FRAME = "(b'\\x00\\x12\\x00\\x00\\x00\\x00\\x00\\x07\\xff\\xff')"
 NEVER_END = ("connections without a pause", "output without a pause", "never ends")
 TAKES_MEMORY = "memory without a limit"
@@ -50,8 +54,7 @@ HOSTILE: Mapping[str, str] = {
     + "body = b'\\0\\x12\\0\\3' + bytes(2**20 - 4)\nwhile True: s.sendall(len(body).to_bytes(4, 'big') + body)",
     "requests without a pause": CONNECT
     + f"body = {FRAME}\nwhile True: s.sendall((len(body).to_bytes(4, 'big') + body) * 1000)",
-    "connections without a pause": CONNECT
-    + "while True: s = socket.create_connection((host, int(port)))",
+    "connections without a pause": CONNECT + "while True: s = socket.create_connection((host, int(port)))",
     "output without a pause": CONNECT + "while True: os.write(1, b'x' * 65535 + b'\\n')",
     TAKES_MEMORY: CONNECT + "held = []\nwhile True: held.append(b'x' * 2**24)",
     "never ends": CONNECT + "time.sleep(3600)",
@@ -67,7 +70,7 @@ def cost_of(command: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as runs, peak_memory() as peak:
         started = time.monotonic()
         process = start_suite(*_arguments(command), runs=Path(runs), every_listener=True)
-        process.communicate(timeout=LONGEST_RUN_S)
+        process.communicate(timeout=MAX_RUN_S)
         if process.returncode not in JUDGED:
             raise CannotWork(f"a run ended with {process.returncode}: no measure")
         return time.monotonic() - started, peak.gib
@@ -79,12 +82,10 @@ def seconds_to_end(command: str) -> float:
         process = start_suite(*_arguments(command), runs=Path(runs), every_listener=True)
         drain(process)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            raise CannotWork(
-                f"a run ended with {process.wait(INTERRUPTED_AFTER_S)} before Ctrl-C: no measure"
-            )
+            raise CannotWork(f"a run ended with {process.wait(INTERRUPTED_AFTER_S)} before Ctrl-C: no measure")
         interrupted = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.wait(LONGEST_RUN_S)
+        process.wait(MAX_RUN_S)
         return time.monotonic() - interrupted
 
 

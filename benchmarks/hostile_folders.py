@@ -1,8 +1,10 @@
-"""Memory of a roll-up next to a hostile run folder, as a ratio to that of the same roll-up without it.
+"""Benchmark of a roll-up's memory next to a hostile run folder.
+
+The result is a ratio to the memory of the same roll-up without that folder.
 
 `python -m benchmarks.hostile_folders` rolls up one good run, and then the same run next to folders whose small Parquet
-files become large when they are read: many rows, one long text, and a list with many numbers in one row. The good run has to count each time, and the peak
-may be at most twice that of the good run alone.
+files become large when they are read: many rows, one long text, and a list with many numbers in one row. The good run
+has to count each time, and the peak may be at most twice that of the good run alone.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""What targets that violate everything cost, as ratios to a healthy one in the same tier: time and memory.
+"""Benchmark of targets that violate everything, against a healthy target.
+
+It measures time and memory as ratios to the healthy target in the same tier.
 
 `python -m benchmarks.hostile_targets [TIER]` judges fakes one after the other: each answers the run's first questions
 properly and then turns. A run may take at most three times as long as that on a healthy target with the same listener,
 and twice its memory. Where a healthy one takes little more than its start, in the smoke tier, three times that would be
-less than what a target may keep us waiting for (`fixtures.client.patience`). There it may take the patience of its tier longer,
-and the wait in which that ends. A target that answers nothing may take five times as long: it may only pause, so it is asked
-again before and after each step of a judgement. A run that takes more is tried again, each time together with a healthy one: a machine with other
-work to do is slow for a while, a suite that waits too long is so always.
+less than what a target may keep us waiting for (`fixtures.client.patience`). There it may take the patience of its tier
+longer, and the wait in which that ends. A target that answers nothing may take five times as long: it may only pause,
+so it is asked again before and after each step of a judgement. A run that takes more is tried again, each time together
+with a healthy one: a machine with other work to do is slow for a while, a suite that waits too long is so always.
 """
 
 from __future__ import annotations
@@ -50,13 +52,13 @@ from tests.conformance.fake_targets import (
 from tests.conformance.suite_runs import drain, start_suite
 
 TIER = Tier.SMOKE
-MOST_TIMES_AS_LONG = 3
-MOST_TIMES_IF_SILENT = 5
+MAX_TIMES_AS_LONG = 3
+MAX_TIMES_IF_SILENT = 5
 LAST_WAIT_S = 4.0
 """The wait under way when patience ends took 3.5 s: a request that may wait for a disk, and the probes after it."""
-MOST_TIMES_THE_MEMORY = 2
+MAX_TIMES_THE_MEMORY = 2
 POLL_S = 0.05
-MOST_TRIES = 3
+MAX_TRIES = 3
 ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl")
 HOSTILE: Mapping[str, Behaviour] = {
     "closes at once": close_at_once,
@@ -108,9 +110,7 @@ def cost_of(behaviour: Behaviour, *options: str) -> Cost:
     """Judge a fake target with further options of the suite, and return the cost."""
     with tempfile.TemporaryDirectory() as runs, serve(behaviour) as target:
         started = time.monotonic()
-        process = start_suite(
-            *("--bootstrap-server", target.address, *options, "-q"), runs=Path(runs)
-        )
+        process = start_suite(*("--bootstrap-server", target.address, *options, "-q"), runs=Path(runs))
         drain(process)
         mib = 0.0
         while process.poll() is None:
@@ -170,9 +170,9 @@ class Bounds:
 def is_bounded(name: str, cost: Cost, healthy: Cost, patience_s: float) -> bool:
     """Return whether a run stayed within the bounds of its target."""
     waited = healthy.seconds + patience_s + LAST_WAIT_S
-    times = MOST_TIMES_IF_SILENT if name in SILENT else MOST_TIMES_AS_LONG
+    times = MAX_TIMES_IF_SILENT if name in SILENT else MAX_TIMES_AS_LONG
     most = max(times * healthy.seconds, waited)
-    return cost.seconds <= most and cost.mib <= MOST_TIMES_THE_MEMORY * healthy.mib
+    return cost.seconds <= most and cost.mib <= MAX_TIMES_THE_MEMORY * healthy.mib
 
 
 def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: Tier, *, on_tls: bool) -> None:
@@ -188,7 +188,7 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: Tier, *, on_
     bounds.add(name, healthy, healthy)
     for name, behaviour in hostile.items():
         reference, cost = healthy, cost_of(turn(behaviour), *options)
-        for _ in range(1, MOST_TRIES):
+        for _ in range(1, MAX_TRIES):
             if is_bounded(name, cost, reference, bounds.patience_s):
                 break
             reference, cost = healthy_cost(proper, *options), cost_of(turn(behaviour), *options)

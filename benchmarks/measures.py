@@ -1,4 +1,7 @@
-"""Peak memory, upper limits for measured figures, the result of a benchmark that misses one, and the option to measure less."""
+"""Shared parts of the benchmarks: peak memory, goals, results and `--quick`.
+
+A goal is an upper limit for a measured figure. A benchmark that misses one ends with 1.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ import psutil  # type: ignore[import-untyped]
 
 quick_option = click.option("--quick", is_flag=True, help="Measure less, to save time.")
 """The option with which the nightly workflow measures."""
+
+
+_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +50,7 @@ def missed_goals(measured: Iterable[tuple[Goal, float]]) -> list[str]:
     A figure equal to its goal meets it. Figures are not rounded first: 1.204 misses 1.2, although tables show 1.20.
     """
     return [
-        f"{goal.name} {goal.with_unit(f'{figure:.3f}')}, goal {goal}"
-        for goal, figure in measured
-        if figure > goal.most
+        f"{goal.name} {goal.with_unit(f'{figure:.3f}')}, goal {goal}" for goal, figure in measured if figure > goal.most
     ]
 
 
@@ -59,9 +63,6 @@ def end_with(missed: Sequence[str]) -> NoReturn:
 def last_line(missed: Sequence[str]) -> str:
     """Return a line that says which goals were missed, if any."""
     return f"missed: {'; '.join(missed)}" if missed else "every goal measured was met"
-
-
-_EVERY_S = 0.2
 
 
 class PeakMemory:

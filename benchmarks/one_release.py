@@ -1,7 +1,8 @@
 """What a change costs: one release, judged by the suites of two commits in turns.
 
-`python -m benchmarks.one_release OLD NEW` checks out both commits, installs each in an environment of its own, and judges the
-target by both, three times, with one seed. Seconds depend on the machine, so the result is the ratio of the medians.
+`python -m benchmarks.one_release OLD NEW` checks out both commits, installs each in an environment of its own, and
+judges the target by both, three times, with one seed. Seconds depend on the machine, so the result is the ratio of the
+medians.
 """
 
 from __future__ import annotations
@@ -96,9 +97,7 @@ def _run(*command: str, where: Path) -> None:
 
 def opened_connections() -> int:
     """Return how many TCP connections this machine has opened so far."""
-    names, values = (
-        line.split() for line in TCP_COUNTERS.read_text().splitlines() if line.startswith("Tcp:")
-    )
+    names, values = (line.split() for line in TCP_COUNTERS.read_text().splitlines() if line.startswith("Tcp:"))
     return int(values[names.index("ActiveOpens")])
 
 
@@ -128,9 +127,7 @@ def judged(suite: Suite, target: str, runs: Path, *options: str) -> ReleaseCost:
                 process.kill()
     wall_s = time.monotonic() - started
     if process.returncode not in (0, 1):
-        raise CannotWork(
-            f"{log.read_text()}\n{suite.commit} ended with {process.returncode}: no measure"
-        )
+        raise CannotWork(f"{log.read_text()}\n{suite.commit} ended with {process.returncode}: no measure")
     (examples,) = runs.glob("*/examples")
     return ReleaseCost(
         wall_s=wall_s,
@@ -142,7 +139,10 @@ def judged(suite: Suite, target: str, runs: Path, *options: str) -> ReleaseCost:
 
 
 def _processor_time(process: psutil.Popen) -> Sequence[tuple[bool, float]]:
-    """Wait for a run to end; return, for each of its processes, whether it is the suite's own, and its processor time."""
+    """Wait for a run to end and return the processor time of each of its processes.
+
+    Each time comes with a flag: whether the process is the suite's own.
+    """
     used: dict[psutil.Process, tuple[bool, float]] = {}
     while process.poll() is None:
         for each in (process, *process.children(recursive=True)):
@@ -182,9 +182,7 @@ def table_of(costs: dict[str, list[ReleaseCost]]) -> Table:
 
 def ratio(old: Sequence[ReleaseCost], new: Sequence[ReleaseCost]) -> float:
     """Return how many times as long the new runs took as the old ones, by their medians."""
-    return statistics.median(each.wall_s for each in new) / statistics.median(
-        each.wall_s for each in old
-    )
+    return statistics.median(each.wall_s for each in new) / statistics.median(each.wall_s for each in old)
 
 
 @click.command(cls=SuiteCommand, name="benchmarks.one_release")

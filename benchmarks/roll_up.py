@@ -1,4 +1,6 @@
-"""Speed of the roll-up from run folders to a grid, as ratios measured in one run on one machine.
+"""Benchmark of the roll-up from run folders to a grid.
+
+The results are ratios measured in one run on one machine.
 
 `python -m benchmarks.roll_up` writes synthetic runs (`synthetic_runs`) and measures:
 
@@ -15,8 +17,8 @@
   counts one row;
 - pages: pages and exports from that command's tables.
 
-If a goal is missed, the benchmark ends with 1, otherwise with 0, and its last line names the missed goals. With `--quick`
-everything is small enough for CI, the ratios show the minimum cost of a roll-up, and no goal applies.
+If a goal is missed, the benchmark ends with 1, otherwise with 0, and its last line names the missed goals. With
+`--quick` everything is small enough for CI, the ratios show the minimum cost of a roll-up, and no goal applies.
 """
 
 from __future__ import annotations
@@ -64,6 +66,16 @@ NIGHT_GOAL = Goal(name="night", most=1.2)
 MEMORY_GOAL = Goal(name="memory", most=6, unit="GiB")
 
 
+_BARE_START = """
+from pyspark.sql import SparkSession
+SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate().range(1).count()
+"""
+_OLD_ROWS = 400
+"""Rows of a run in the history, about one per cell (375): the cost of a later night does not depend on them."""
+_NIGHTS_AT_A_TIME = 10
+"""Nights rolled up into the history together, as each roll-up takes some 10 s; 30 take three times as long as ten."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
     """How much is measured.
@@ -87,14 +99,6 @@ class Size:
 
 QUICK = Size(rows=3 * 10**5, night_rows=3 * 10**4, days=10, targets=4, night_targets=4, rounds=1)
 FULL = Size(rows=10**8, night_rows=10**7, days=365, targets=31, night_targets=38, rounds=3)
-_BARE_START = """
-from pyspark.sql import SparkSession
-SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate().range(1).count()
-"""
-_OLD_ROWS = 400
-"""Rows of a run in the history, about one per cell (375): the cost of a later night does not depend on them."""
-_NIGHTS_AT_A_TIME = 10
-"""Nights rolled up into the history together, as each roll-up takes some 10 s; 30 take three times as long as ten."""
 
 
 Ratio: TypeAlias = list[tuple[float, float]]
@@ -157,9 +161,7 @@ def _check_equal(name: str, found: pa.Table, expected: pa.Table) -> None:
     ours, theirs = by_key(name, found), by_key(name, expected)
     wrong = [key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key)]
     if wrong:
-        raise TablesDiffer(
-            f"{len(wrong)} of {len(theirs)} rows of {name} differ, the first is {wrong[0]}"
-        )
+        raise TablesDiffer(f"{len(wrong)} of {len(theirs)} rows of {name} differ, the first is {wrong[0]}")
 
 
 def night_ratio(spark: SparkSession, folder: Path, size: Size) -> Ratio:
@@ -187,9 +189,7 @@ def night_ratio(spark: SparkSession, folder: Path, size: Size) -> Ratio:
     return [(added_to("long"), added_to("short")) for _ in range(size.rounds)]
 
 
-def _add_old(
-    spark: SparkSession, folder: Path, history: Path, days: Iterable[int], targets: int
-) -> None:
+def _add_old(spark: SparkSession, folder: Path, history: Path, days: Iterable[int], targets: int) -> None:
     """Add nights to a history, with as many cells as real ones but few rows."""
     runs = folder / "old"
     old = [run for day in days for run in night(day, _OLD_ROWS * targets, targets=targets)]
@@ -263,9 +263,7 @@ def main(quick: bool, only: tuple[str, ...]) -> None:
     figures = Figures(f"{size.rows:,} rows, {size.days} days, {CORES} cores")
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:
         measure(figures, Path(scratch), size, only or PARTS)
-    figures.table.caption = (
-        f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
-    )
+    figures.table.caption = f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
     Console(width=100).print(figures.table)
     if not quick:
         end_with(missed_goals(figures.of_goals))

@@ -1,4 +1,6 @@
-"""Writes run folders of any size whose rows are distributed like those of real runs.
+"""Writer of synthetic run folders of any size.
+
+The rows are distributed like the rows of real runs.
 
 The proportions come from standard runs of all 31 releases of Apache Kafka (250,408 rows). One property has a
 tenth of the rows, the next a twentieth, the last 30 in a million. Six rows in ten are from the listener
@@ -57,9 +59,7 @@ LISTENERS = {
 }
 CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
 """Shares of the first three clauses; the others decrease evenly from 0.0235 to 0.00003."""
-KINDS = tuple(
-    f"v{version}{broken}" for version in range(NEWEST_VERSION + 1) for broken in ("", "-broken")
-)
+KINDS = tuple(f"v{version}{broken}" for version in range(NEWEST_VERSION + 1) for broken in ("", "-broken"))
 KINDS_OF_A_CELL = 3
 """Kinds of request among the examples of one cell, the mean of real runs."""
 OUTCOMES = {"answer": 0.7704, "closed": 0.2282, "silent": 0.0008, "none": 0.0006}
@@ -190,11 +190,7 @@ def _write_exchanges(
 def _header(run: SyntheticRun) -> dict[str, Any]:
     known = list(catalogue())[:CLAUSES]
     return run_header(
-        [
-            planned_cell(clause.id, run.target, listener=listener)
-            for listener in LISTENERS
-            for clause in known
-        ],
+        [planned_cell(clause.id, run.target, listener=listener) for listener in LISTENERS for clause in known],
         run_id=run.run_id,
         started_at=run.started_at.isoformat(timespec="seconds"),
         suite=dict(suite_facts(catalogue())),
@@ -270,9 +266,7 @@ def _table(
             failure,
             missing=verdict != 1,
         ),
-        "latency_bucket": pa.array(
-            latency, mask=(random.random(count) < NO_LATENCY) | (outcome != 0)
-        ),
+        "latency_bucket": pa.array(latency, mask=(random.random(count) < NO_LATENCY) | (outcome != 0)),
     }
     fields = arrow_schema(EXAMPLE_FIELDS)
     kept = [pa.field(f.name, columns[f.name].type, f.nullable) for f in fields]
@@ -291,6 +285,4 @@ def _chosen(
     # A dictionary that has a text twice would be written as plain strings.
     order = {text: index for index, text in enumerate(dict.fromkeys(texts))}
     dictionary_indexes = np.array([order[text] for text in texts], np.int32)[text_indexes]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(dictionary_indexes, mask=missing), pa.array(list(order))
-    )
+    return pa.DictionaryArray.from_arrays(pa.array(dictionary_indexes, mask=missing), pa.array(list(order)))

@@ -1,7 +1,10 @@
-"""What `watch` costs: frames through its proxy, and through a relay of asyncio that reads nothing.
+"""Benchmark of `watch`: frames through its proxy and through a plain relay.
 
-`python -m benchmarks.watch` sends Produce requests of 1 KiB and of 100 KiB, each with a response of the same size, directly and through both. Each relay is a
-process of its own, whose processor seconds are compared: seconds of the clock depend on what else the machine does.
+The plain relay uses asyncio and reads nothing of the frames.
+
+`python -m benchmarks.watch` sends Produce requests of 1 KiB and of 100 KiB, each with a response of the same size,
+directly and through both. Each relay is a process of its own, whose processor seconds are compared: seconds of the
+clock depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -109,9 +112,7 @@ def exchange(port: int, size: int, count: int, *, in_flight: int) -> list[float]
 def measured(kind: str, broker: Address, size: int, count: int) -> tuple[float, float]:
     """Return the processor seconds of a relay for so many requests, and the median latency in milliseconds."""
     command = [sys.executable, "-m", "benchmarks.watch", "--relay", kind, str(broker.port)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         port = int(process.stdout.readline())
@@ -136,14 +137,10 @@ def main(quick: bool, relayed: tuple[str, int] | None) -> None:
     listening = socket.create_server((HOST, 0))
     threading.Thread(target=_serve, args=(listening,), daemon=True).start()
     broker = Address(HOST, int(listening.getsockname()[1]))
-    table = Table(
-        "request", "bare relay", "watch", "ratio", "direct", "bare relay", "watch", box=None
-    )
+    table = Table("request", "bare relay", "watch", "ratio", "direct", "bare relay", "watch", box=None)
     results = []
     for name, (size, most, goal) in SIZES.items():
-        cost = Goal(
-            name=f"processor time with {name}, as a multiple of the bare relay's", most=goal
-        )
+        cost = Goal(name=f"processor time with {name}, as a multiple of the bare relay's", most=goal)
         count = most // 10 if quick else most
         bare_s, bare_ms = measured("bare", broker, size, count)
         watch_s, watch_ms = measured("watch", broker, size, count)

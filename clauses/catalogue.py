@@ -1,7 +1,9 @@
-"""The catalogue of all clauses, each declared once in a TOML file of this folder or of a proposal.
+"""The catalogue of all clauses.
 
-Ids are permanent and have the form `SOURCE.slug`. Unknown keys, missing keys, empty values and duplicate ids
-are errors when the catalogue is loaded. The links lead to the pages of the clauses' sources, not to their sections: the wiki
+Each clause is declared once, in a TOML file of this folder or of a proposal.
+
+Ids are permanent and have the form `SOURCE.slug`. Unknown keys, missing keys, empty values and duplicate ids are errors
+when the catalogue is loaded. The links lead to the pages of the clauses' sources, not to their sections: the wiki
 derives its anchors from headings that change.
 """
 
@@ -27,8 +29,29 @@ FOLDER = files("clauses")
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = ("id", "title", "roles", "level", "applies_to", "statement", "location", "meaning")
 _OPTIONAL_KEYS = ("not_tested",)
-LONGEST_TITLE = 60
+MAX_TITLE = 60
 """Maximum length of a title, in characters: rows of a grid begin with it."""
+
+
+REFERENCE = re.compile(r"\b(?:KIP-[0-9]+|KAFKA-[0-9]+)\b|Protocol guide")
+"""A source as `location` names it: "KIP-35", "KAFKA-17011", "Protocol guide"."""
+PROTOCOL_GUIDE = "https://kafka.apache.org/protocol"
+_ISSUES = "https://issues.apache.org/jira/browse/"
+_WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
+_PROPOSALS = {
+    "KIP-35": "KIP-35+-+Retrieving+protocol+version",
+    "KIP-97": "KIP-97%3A+Improved+Kafka+Client+RPC+Compatibility+Policy",
+    "KIP-124": "KIP-124+-+Request+rate+quotas",
+    "KIP-152": "KIP-152+-+Improve+diagnostics+for+SASL+authentication+failures",
+    "KIP-219": "KIP-219+-+Improve+quota+communication",
+    "KIP-482": "KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields",
+    "KIP-511": "KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers",
+    "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",
+    "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
+    "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",
+    "KIP-1242": "KIP-1242%3A+Detection+and+handling+of+misrouted+connections",
+}
+_ALL_PROPOSALS = "Kafka+Improvement+Proposals"
 
 
 class CatalogueError(Exception):
@@ -137,8 +160,8 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
         raise CatalogueError(f"{name}: unknown keys {unknown}, missing or empty keys {missing}")
     if not _ID.fullmatch(entry["id"]):
         raise CatalogueError(f"{name}: an id is SOURCE.words-with-hyphens")
-    if len(entry["title"]) > LONGEST_TITLE:
-        raise CatalogueError(f"{name}: its title has more than {LONGEST_TITLE} characters")
+    if len(entry["title"]) > MAX_TITLE:
+        raise CatalogueError(f"{name}: its title has more than {MAX_TITLE} characters")
     try:
         applies_to = versions(entry["applies_to"])
         if applies_to == NO_VERSIONS:
@@ -161,11 +184,7 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
 def _is_filled(key: str, value: object) -> bool:
     """Return whether a value is a non-empty string, or for `roles` a list of such strings."""
     texts = value if key == "roles" else [value]
-    return (
-        isinstance(texts, list)
-        and bool(texts)
-        and all(isinstance(text, str) and text.strip() for text in texts)
-    )
+    return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _entries(content: bytes, *, where: str) -> list[dict[str, Any]]:
@@ -199,27 +218,6 @@ def catalogue() -> Catalogue:
     """Return the project's own catalogue, with the clauses of proposals, loaded once."""
     of_proposals = (each.folder / each.clauses for each in proposals() if each.clauses)
     return load_catalogue(further=of_proposals)
-
-
-REFERENCE = re.compile(r"\b(?:KIP-[0-9]+|KAFKA-[0-9]+)\b|Protocol guide")
-"""A source as `location` names it: "KIP-35", "KAFKA-17011", "Protocol guide"."""
-PROTOCOL_GUIDE = "https://kafka.apache.org/protocol"
-_ISSUES = "https://issues.apache.org/jira/browse/"
-_WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
-_PROPOSALS = {
-    "KIP-35": "KIP-35+-+Retrieving+protocol+version",
-    "KIP-97": "KIP-97%3A+Improved+Kafka+Client+RPC+Compatibility+Policy",
-    "KIP-124": "KIP-124+-+Request+rate+quotas",
-    "KIP-152": "KIP-152+-+Improve+diagnostics+for+SASL+authentication+failures",
-    "KIP-219": "KIP-219+-+Improve+quota+communication",
-    "KIP-482": "KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields",
-    "KIP-511": "KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers",
-    "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",
-    "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
-    "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",
-    "KIP-1242": "KIP-1242%3A+Detection+and+handling+of+misrouted+connections",
-}
-_ALL_PROPOSALS = "Kafka+Improvement+Proposals"
 
 
 def _pages() -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Exit statuses that every command of the suite has in common, beyond 0 and 1; docs/exit-codes.md has all of them."""
+"""Exit statuses that all commands of the suite share, beyond 0 and 1.
+
+`docs/exit-codes.md` lists all exit statuses.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What clients do with brokers: the rows of the grid of operations (KIP-97).
 
-A row is one operation of one version of a client library. On each release it works, or it fails with an error that names
-what is missing and without a request that the broker does not support, or it violates KIP-97.
+A row is one operation of one version of a client library. On each release it works, or it fails with an error that
+names what is missing and without a request that the broker does not support, or it violates KIP-97.
 """
 
 from __future__ import annotations
@@ -51,32 +51,6 @@ NEWEST_CLAUSE = "KIP-35.client-prefers-newest"
 """The clause that this row judges."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """Something that a client does with a broker.
-
-    Attributes:
-        what: what the client does, as the end of a sentence; the result is checked.
-        needs: the APIs that it takes, each with the version that a client may need at most: the first one that can do what the
-            operation does, by the history in Kafka's schemas. A client can do it with any later version as well.
-        features: the features that the cluster must have finalized for it, each with the lowest level (KIP-584).
-        api_key: the API without which it is not that operation; None if several APIs serve it, or every client needs it.
-        is_rerouted: whether the client repeats it, while its brokers change places and another cluster replaces them.
-        option: the name of the option that the client is started with; empty for none.
-        driver: what the operation is called in drivers; empty if it is their usual one, to fetch metadata.
-        is_about_all: whether it is what the client does in all its other operations that are not rerouted.
-    """
-
-    what: str
-    needs: Mapping[int, int] = field(default_factory=dict)
-    features: Mapping[str, int] = field(default_factory=dict)
-    api_key: int | None = None
-    is_rerouted: bool = False
-    option: str = ""
-    driver: str = ""
-    is_about_all: bool = False
-
-
 _ASKS = {METADATA_KEY: 1}
 """Version 1 names the controller, and distinguishes no topic from all topics."""
 _CREATES = {**_ASKS, CREATE_TOPICS_KEY: 0}
@@ -93,13 +67,38 @@ _JOINS = {
 }
 """OffsetCommit 2 and OffsetFetch 1 keep offsets in Kafka and not in ZooKeeper."""
 _READS_CONFIG = {**_CREATES, DESCRIBE_CONFIGS_KEY: 0}
-
-NEEDS_OF_SASL: Mapping[int, int] = MappingProxyType(
-    {SASL_HANDSHAKE_KEY: 1, SASL_AUTHENTICATE_KEY: 0}
-)
-"""What each operation takes in addition on a listener with SASL; after SaslHandshake 0 tokens follow that are no requests."""
-
+NEEDS_OF_SASL: Mapping[int, int] = MappingProxyType({SASL_HANDSHAKE_KEY: 1, SASL_AUTHENTICATE_KEY: 0})
+"""What each operation takes in addition on a listener with SASL; after SaslHandshake 0 tokens follow that are no
+requests."""
 _REROUTED = "while its brokers change places and another cluster replaces them"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something that a client does with a broker.
+
+    Attributes:
+        what: what the client does, as the end of a sentence; the result is checked.
+        needs: the APIs that it takes, each with the version that a client may need at most: the first one that can do
+            what the operation does, by the history in Kafka's schemas. A client can do it with any later version as
+            well.
+        features: the features that the cluster must have finalized for it, each with the lowest level (KIP-584).
+        api_key: the API without which it is not that operation; None if several APIs serve it, or every client needs
+            it.
+        is_rerouted: whether the client repeats it, while its brokers change places and another cluster replaces them.
+        option: the name of the option that the client is started with; empty for none.
+        driver: what the operation is called in drivers; empty if it is their usual one, to fetch metadata.
+        is_about_all: whether it is what the client does in all its other operations that are not rerouted.
+    """
+
+    what: str
+    needs: Mapping[int, int] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)
+    api_key: int | None = None
+    is_rerouted: bool = False
+    option: str = ""
+    driver: str = ""
+    is_about_all: bool = False
 
 
 def _rerouted(what: str, option: str = "", driver: str = "") -> Operation:
@@ -139,7 +138,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         ),
         "transactional-produce": Operation(
             "aborts a transaction and commits another, and reads only the committed record",
-            # Only since FindCoordinator 1 are there coordinators of transactions, and since ListOffsets 2 isolation levels.
+            # Only since FindCoordinator 1 are there coordinators of transactions, and since ListOffsets 2 isolation
+            # levels.
             {
                 **_READS,
                 LIST_OFFSETS_KEY: 2,
@@ -160,12 +160,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             {**_JOINS, LIST_GROUPS_KEY: 0},
             api_key=LIST_GROUPS_KEY,
         ),
-        "describe-groups": Operation(
-            "describes a group, which has one member", {**_JOINS, DESCRIBE_GROUPS_KEY: 0}
-        ),
-        "describe-configs": Operation(
-            "describes a topic's configuration", _READS_CONFIG, api_key=DESCRIBE_CONFIGS_KEY
-        ),
+        "describe-groups": Operation("describes a group, which has one member", {**_JOINS, DESCRIBE_GROUPS_KEY: 0}),
+        "describe-configs": Operation("describes a topic's configuration", _READS_CONFIG, api_key=DESCRIBE_CONFIGS_KEY),
         "alter-configs": Operation(
             "replaces a topic's configuration, and reads the new value",
             {**_READS_CONFIG, ALTER_CONFIGS_KEY: 0},

@@ -68,11 +68,7 @@ def _check_given_once(ctx: click.Context, arguments: Sequence[str]) -> None:
     """
     _, _, given = ctx.command.make_parser(ctx).parse_args([*arguments])
     for option, times in Counter(given).items():
-        if (
-            times > 1
-            and isinstance(option, click.Option)
-            and not (option.multiple or option.is_flag)
-        ):
+        if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
             takes_several = (option.metavar or "").endswith(",...")
             commas = ", with commas between several values" if takes_several else ""
             ctx.fail(f"{option.opts[0]} is given {times} times: give it once{commas}")

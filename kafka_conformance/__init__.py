@@ -1,7 +1,9 @@
-"""The suite's only name in an environment: starts the console script `kafka-conformance`.
+"""The only name that the suite adds to a Python environment.
 
-The wheel has the repository's folders in `suite/`, next to this file. Other programs of the environment cannot import them
-by accident, and they replace no package of the same name. In a checkout they are next to this package.
+It starts the console script `kafka-conformance`.
+
+The wheel has the repository's folders in `suite/`, next to this file. Other programs of the environment cannot import
+them by accident, and they replace no package of the same name. In a checkout they are next to this package.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ _PACKAGE = Path(__file__).parent
 SUITE = _PACKAGE / "suite" if (_PACKAGE / "suite").is_dir() else _PACKAGE.parent
 """The folder that has the suite's packages."""
 NEW_OBJECTS = 50_000
-"""New objects after which Python looks for garbage. After each 700, which is its default, that takes a tenth of a short run: imports
-make hundreds of thousands of objects, and no garbage."""
+"""New objects after which Python looks for garbage. After each 700, which is its default, that takes a tenth of a
+short run: imports make hundreds of thousands of objects, and no garbage."""
 
 
 def main() -> None:

@@ -1,8 +1,11 @@
-"""The registry of proposals under discussion: each folder next to this file is one, and brings what the suite has for it.
+"""The registry of proposals under discussion.
 
-A proposal declares its parts in its `__init__.py`, as a `PROPOSAL`. The suite never imports a proposal by its name: it asks here for a part,
-such as the pages, and gets that part of every proposal. A part is imported when it is first asked for, because most of them are
-built on the suite. So deleting a proposal's folder removes it; ARCHITECTURE.md says what the suite keeps.
+Each folder next to this file is one proposal, and contains what the suite has for it.
+
+A proposal declares its parts in its `__init__.py`, as a `PROPOSAL`. The suite never imports a proposal by its name: it
+asks here for a part, such as the pages, and gets that part of every proposal. A part is imported when it is first asked
+for, because most of them are built on the suite. So deleting a proposal's folder removes it; ARCHITECTURE.md says what
+the suite keeps.
 """
 
 from __future__ import annotations
@@ -23,35 +26,41 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
-    """What a proposal brings. A part is named as "module:attribute", the module without the name of the package; empty for none.
+    """The parts of a proposal.
+
+    A part is named as "module:attribute". The module's name has no package name, and an empty text means none.
 
     Attributes:
         package: the name of its package.
         source: how the ids of its clauses begin, such as "KIP-1313".
         wiki_page: its page in Kafka's wiki, as part of an address.
         clauses: its file of clauses.
-        commands: maps each of its commands to the module that defines it, without the name of the package, and to the first sentence of its
-            docstring.
+        commands: maps each of its commands to the module that defines it, without the name of the package, and to the
+            first sentence of its docstring.
         page: the function that writes its page, given the site.
         page_link: where that page is in the site, and what it is about, in words.
         tables: for each table that it exports, the types of its columns.
-        brokers: maps the name of each model broker that follows it, as in "reference+<name>", to the function that makes one of a
-            reference broker.
+        brokers: maps the name of each model broker that follows it, as in "reference+<name>", to the function that
+            makes one of a reference broker.
         model: the id of the model in which its faults are planted; empty for none.
         faults: the planted faults of that model, by name.
-        in_memory: the function that returns that model as a target without sockets, given the name of a fault or an empty one.
+        in_memory: the function that returns that model as a target without sockets, given the name of a fault or an
+            empty one.
         client: the class of the model client that follows it; the model client can follow one proposal only.
         client_apis: the APIs with the versions that scripted brokers serve to clients that follow it, by key.
         sasl_apis: the same of those by which a client authenticates.
         api_versions_headers: maps versions of ApiVersions after the newest one to their request headers.
-        unknown_versions_header: the function that returns the header version of the versions of ApiVersions that a broker does not
-            know, given the newest version of each API in its table.
+        unknown_versions_header: the function that returns the header version of the versions of ApiVersions that a
+            broker does not know, given the newest version of each API in its table.
         client_faults: the planted faults that it adds to the model client, by name.
-        broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a clause does not apply otherwise.
+        broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a
+            clause does not apply otherwise.
         client_needs: the same of clients.
         drawn_values: the classes of what its properties draw, by name, by which stored values are read back.
-        about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all of them.
-        why_not_logged: the function that returns why a broker may log a request under another client id than its own; empty for no reason.
+        about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all
+            of them.
+        why_not_logged: the function that returns why a broker may log a request under another client id than its own;
+            empty for no reason.
     """
 
     package: str

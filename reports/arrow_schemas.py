@@ -30,9 +30,7 @@ _ARROW_TYPES = MappingProxyType(
 
 def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a record table, columns in the order of `fields`."""
-    return pa.schema(
-        [pa.field(column.name, _ARROW_TYPES[column.type], column.nullable) for column in fields]
-    )
+    return pa.schema([pa.field(column.name, _ARROW_TYPES[column.type], column.nullable) for column in fields])
 
 
 def dictionary_columns(fields: Sequence[Column]) -> list[str]:
@@ -47,9 +45,7 @@ def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
         found: the file's schema.
         fields: for example `reports.records.EXAMPLE_FIELDS`; only optional ones may be missing.
     """
-    expected = arrow_schema(
-        [each for each in fields if each.name in found.names or not each.optional]
-    )
+    expected = arrow_schema([each for each in fields if each.name in found.names or not each.optional])
     known = [field for field in found if field.name in expected.names]
     # Counted, as a file may name a column twice.
     return Counter((field.name, field.type) for field in known) == Counter(

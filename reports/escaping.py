@@ -1,4 +1,6 @@
-"""Escapes texts for the format that they go into: names and messages may come from a hostile target.
+"""Escaping of text for the format that it is written into.
+
+Names and messages may come from a hostile target.
 
 Unprintable characters (control characters, bidirectional controls, lone surrogates) are shown as escapes in every
 format but JSON, which has escapes of its own.
@@ -13,12 +15,9 @@ from html import escape
 from itertools import pairwise
 
 _BACKSLASHED = str.maketrans(
-    {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~$"}
-    | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 )
-_TURNED_INTO_LINKS = re.compile(
-    r"@(?=\w)|#(?=\d)|(?i:(?:https?|ftp):(?=//)|\bwww(?=\.)|\bgh(?=-\d))"
-)
+_TURNED_INTO_LINKS = re.compile(r"@(?=\w)|#(?=\d)|(?i:(?:https?|ftp):(?=//)|\bwww(?=\.)|\bgh(?=-\d))")
 """What GitHub turns into links even if escaped: mentions (which notify people), issues, addresses."""
 _LINK_BREAKER = "<!-- -->"
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
@@ -33,9 +32,7 @@ def printable(text: str) -> str:
     if all(line.isprintable() for line in text.split("\n")):
         return text
     return "".join(
-        character
-        if character.isprintable() or character == "\n"
-        else character.encode("unicode_escape").decode()
+        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
         for character in text
     )
 

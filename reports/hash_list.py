@@ -1,4 +1,6 @@
-"""Hashes of a folder's files: those in a run's footer, and the list in a published grid's folder; also writes what a run hashes.
+"""Hashes of a folder's files, for run footers and published grid folders.
+
+A published grid's folder has the list. The module also writes the files that a run hashes.
 
 `sha256sum --check` accepts the list, so readers need none of our code to check it.
 """
@@ -88,11 +90,13 @@ def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[s
 class WrittenFiles:
     """Writes the files of one run folder below `HASHED_PARTS`, and finds out whether anything else writes there.
 
-    A judged client runs as the user who judges it, so it can write wherever that user can. What the suite writes is hashed
-    before it is on disk. The footer has these hashes, so a run whose files somebody else has changed is refused by name.
+    A judged client runs as the user who judges it, so it can write wherever that user can. What the suite writes is
+    hashed before it is on disk. The footer has these hashes, so a run whose files somebody else has changed is refused
+    by name.
 
     Attributes:
-        hashes: maps the name of each written file, below the folder and with slashes, to the SHA-256 of what was written.
+        hashes: maps the name of each written file, below the folder and with slashes, to the SHA-256 of what was
+            written.
     """
 
     def __init__(self, folder: Path) -> None:

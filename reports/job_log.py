@@ -1,4 +1,6 @@
-"""Keeps the words of brokers, clients and run folders from being commands of a CI job.
+"""Protection against text that a CI job would carry out as a command.
+
+Such text comes from brokers, clients and run folders.
 
 GitHub's runner, and those of Gitea and Forgejo, carry out what a job's log has after `::` or `##[`. They stop until a
 token comes that no one else can know.

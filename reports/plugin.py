@@ -1,4 +1,4 @@
-"""Pytest plugin that keeps the run folder, shows the verdicts and sets the exit status."""
+"""Pytest plugin that keeps the run folder, verdicts and exit status of a run."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ _SESSION = pytest.StashKey[pytest.Session]()
 
 RUN_FOLDER_FILE = "--run-folder-file"
 """The option with which a program that starts the suite learns the run folder."""
+
+
+_SHOWN_BY = "shown_by_verdict"
 
 
 def folder_for_runs(text: str) -> str:
@@ -163,9 +166,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     else:
         recorder.finish(int(status))
     # Now that nothing of others runs any more.
-    recorder.writer.attempt(
-        lambda: _tell_run_folder(session.config.getoption(RUN_FOLDER_FILE), recorder)
-    )
+    recorder.writer.attempt(lambda: _tell_run_folder(session.config.getoption(RUN_FOLDER_FILE), recorder))
     if recorder.writer.fault:
         status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
     session.exitstatus = status
@@ -194,9 +195,6 @@ def pytest_unconfigure(config: pytest.Config) -> Generator[None, object, None]:
         traceback.print_exception(error)
         if session.exitstatus != pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = ExitStatus.HARNESS_ERROR
-
-
-_SHOWN_BY = "shown_by_verdict"
 
 
 def show_by_verdict(report: pytest.TestReport, verdict: Verdict) -> None:
@@ -249,13 +247,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"load:    {recorder.writer.load_words}")
     seed = recorder.writer.header["seed"]
     if seed is not None:
-        terminalreporter.write_line(
-            f"seed:    --hypothesis-seed {seed} draws the same examples again"
-        )
+        terminalreporter.write_line(f"seed:    --hypothesis-seed {seed} draws the same examples again")
     if recorder.stopped:
-        terminalreporter.write_line(
-            "the run was interrupted, so the grid will leave out its folder"
-        )
+        terminalreporter.write_line("the run was interrupted, so the grid will leave out its folder")
     else:
         out = Path("report")
         said = f"report:  kafka-conformance grid {folder} --out {out}"

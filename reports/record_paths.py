@@ -1,7 +1,7 @@
 """Which paths records can be kept in: those that are UTF-8.
 
-The system allows almost any bytes. But Spark drops a name that is not UTF-8 without a word, Arrow cannot open it, and no
-list in JSON can have it.
+The system allows almost any bytes. But Spark drops a name that is not UTF-8 without a word, Arrow cannot open it, and
+no list in JSON can have it.
 """
 
 from __future__ import annotations

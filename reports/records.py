@@ -38,9 +38,22 @@ HASHED_PARTS = ("examples", "exchanges", "answers", "failures", MACHINES_FOLDER)
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"
-"""Role of a run that tries client operations on broker releases (KIP-97); the catalogue does not list what it judges."""
+"""Role of a run that tries client operations on broker releases (KIP-97); the catalogue does not list what it
+judges."""
 INPUTS_SHA256 = "inputs_sha256"
 """Key of the hash of a table's inputs, in the metadata of the table's first column."""
+
+
+GATING_LEVELS = (Level.MUST, Level.PIN)
+"""Levels whose violation fails a run. A PIN is `violates` only on targets that it binds."""
+CLOCKS_DIFFER_BY_H = 1
+"""A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
+NOTHING = "none"
+"""`request` and `outcome` of an example that exchanged nothing."""
+NOT_RECORDED = "not_recorded"
+"""`request` in counts of examples from older suites, which did not record it."""
+SAMPLED_EXAMPLES_PER_PROPERTY = 3
+"""Number of first examples of a property in a cell whose exchanges are stored, failed or not."""
 
 
 class Verdict(enum.StrEnum):
@@ -92,17 +105,10 @@ UNSETTLED_VERDICTS = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 VERDICTS_WITH_FAILURES = (*BROKEN_VERDICTS, Verdict.INFORMATIONAL)
 """Verdicts that rest on recorded failures; those of an informational cell are notes."""
 
-GATING_LEVELS = (Level.MUST, Level.PIN)
-"""Levels whose violation fails a run. A PIN is `violates` only on targets that it binds."""
-
 
 def gates(level: str, *, strict: bool = False) -> bool:
     """Return whether a violation of a clause of this level fails the run; one of a SHOULD does so if `strict`."""
     return level in GATING_LEVELS or (strict and level == Level.SHOULD)
-
-
-CLOCKS_DIFFER_BY_H = 1
-"""A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
 
 
 class RunRefusal(enum.StrEnum):
@@ -170,9 +176,7 @@ class Column:
 
 
 def _key(name: str, *, nullable: bool = False, optional: bool = False) -> Column:
-    return Column(
-        name, ColumnType.STRING, nullable=nullable or optional, dictionary=True, optional=optional
-    )
+    return Column(name, ColumnType.STRING, nullable=nullable or optional, dictionary=True, optional=optional)
 
 
 EXAMPLE_FIELDS = (
@@ -204,10 +208,6 @@ last ApiVersions response. `latency_bucket` is four times the binary logarithm o
 response in microseconds, rounded down.
 """
 
-NOTHING = "none"
-"""`request` and `outcome` of an example that exchanged nothing."""
-NOT_RECORDED = "not_recorded"
-"""`request` in counts of examples from older suites, which did not record it."""
 
 EXCHANGE_FIELDS = (
     _key("run_id"),
@@ -225,8 +225,6 @@ EXCHANGE_FIELDS = (
 
 The smallest form of a failure, found by shrinking, is in `failures/`.
 """
-SAMPLED_EXAMPLES_PER_PROPERTY = 3
-"""Number of first examples of a property in a cell whose exchanges are stored, failed or not."""
 
 ANSWER_FIELDS = (
     Column("answer_sha256", ColumnType.STRING),
@@ -268,8 +266,9 @@ CELL_RULES: tuple[tuple[Mapping[CellFact, bool], Verdict], ...] = (
 )
 """Facts that a cell must have, or must not have, and its verdict then; the first rule that matches counts.
 
-An undeclared violation outranks `inconclusive`, unless repeating it left open whether the target is at fault. `inconclusive` outranks an informational difference, and also a declared
-violation, because something else may be wrong as well.
+An undeclared violation outranks `inconclusive`, unless repeating it left open whether the target is at fault.
+`inconclusive` outranks an informational difference, and also a declared violation, because something else may be wrong
+as well.
 """
 
 
@@ -334,9 +333,7 @@ def transition_kind(before: Verdict, after: Verdict) -> TransitionKind:
     return next(kind for was, is_now, kind in TRANSITION_RULES if before in was and after in is_now)
 
 
-def failure_verdict(
-    verdict: Verdict, *, known_violation: bool, flaky: bool, unproven: bool = False
-) -> Verdict:
+def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool, unproven: bool = False) -> Verdict:
     """Return the verdict of a cell in which one failure was the only finding.
 
     Args:

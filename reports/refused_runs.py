@@ -1,4 +1,7 @@
-"""Run folders that do not count: the error of whoever reads one, and two lists next to a roll-up's tables, of these and of notices about others."""
+"""The error of run folders that do not count, and two lists of a roll-up.
+
+One list has the refused run folders, the other notices about accepted ones.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ REFUSED_FILE = "refused.json"
 NOTICES_FILE = "notices.json"
 """Lists notices about run folders that count."""
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Clauses or targets that a reason names."""
 TESTS_FAILED = 1
 """Exit status of every run with a violation that gates."""

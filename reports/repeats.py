@@ -1,8 +1,9 @@
-"""What repeating a failure alone shows: whether it always recurs and, if not, how often.
+"""What repeating a failure alone shows: whether it always recurs, and how often.
 
-The class says where to look for the cause: the target's bytes, its state, the machine, or chance. A failure counts as
-a violation in every class, with two exceptions, which leave open whether the target is at fault (`Repeats.leaves_open`):
-it recurred in no repeat at all, or only time shows it, and a control that the machine or the broker was too slow to judge by.
+The class says where to look for the cause: the target's bytes, its state, the machine, or chance. A failure counts as a
+violation in every class, with two exceptions, which leave open whether the target is at fault (`Repeats.leaves_open`):
+it recurred in no repeat at all, or only time shows it, and a control that the machine or the broker was too slow to
+judge by.
 """
 
 from __future__ import annotations
@@ -15,9 +16,18 @@ from typing import Any, TypedDict
 
 from reports.records import FlakeRate
 
+ONLY_ONE = "fails again in its only repeat"
+"""Said in place of `deterministic`, which one repeat does not show."""
+CONFIDENCE = 0.95
+"""Share of the interval of a rate, by Wilson's formula: valid also for few repeats and for rates near 0."""
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
 
 class ShownBy(enum.StrEnum):
-    """What shows a failure: bytes that came, which are the same on every machine, or time in which something did not come."""
+    """What shows a failure: bytes that came, or time in which something did not come.
+
+    Bytes are the same on every machine.
+    """
 
     BYTES = "bytes"
     TIME = "time"
@@ -44,10 +54,6 @@ MEANINGS = {
 }
 
 
-ONLY_ONE = "fails again in its only repeat"
-"""Said in place of `deterministic`, which one repeat does not show."""
-
-
 @dataclass(frozen=True, slots=True)
 class Tally:
     """The repeats under one condition."""
@@ -62,11 +68,6 @@ class Tally:
 
     def __str__(self) -> str:
         return f"{self.failed} of {self.repeats}"
-
-
-CONFIDENCE = 0.95
-"""Share of the interval of a rate, by Wilson's formula: valid also for few repeats and for rates near 0."""
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def middle_and_half(failed: Any, repeats: Any) -> tuple[Any, Any]:

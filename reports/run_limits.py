@@ -1,8 +1,10 @@
-"""Limits of a run folder. A folder beyond them is refused by name, before its content is in memory.
+"""Limits of a run folder, checked before its content is in memory.
 
-Run folders may come from strangers, and a small file can hold a lot: compressed, as a text that many rows repeat, or as a
-link to something else. Real folders stay far below the limits: the largest had 1,200 files and 20 MB, their tables 20,000
-rows and 6 MB in a file.
+A folder beyond the limits is refused by name.
+
+Run folders may come from strangers, and a small file can hold a lot: compressed, as a text that many rows repeat, or as
+a link to something else. Real folders stay far below the limits: the largest had 1,200 files and 20 MB, their tables
+20,000 rows and 6 MB in a file.
 
 Nor may a folder have files that only some readers see: Spark lists no empty and no hidden ones, and none of a name that
 is not UTF-8.
@@ -21,17 +23,17 @@ from reports.record_paths import fault_of_absolute_path, fault_of_path
 from reports.records import HASHED_PARTS, HEADER_FILE, RunRefusal
 from wire.foreign_json import read_foreign_json
 
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 """Files and folders in a run folder."""
-LARGEST_FILE_BYTES = 2**24
+MAX_FILE_BYTES = 2**24
 """Size of one file on disk."""
-LARGEST_FOLDER_BYTES = 2**27
+MAX_FOLDER_BYTES = 2**27
 """Size of all files of a run folder on disk."""
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Rows of one Parquet file."""
-MOST_UNPACKED_BYTES = 2**26
+MAX_UNPACKED_BYTES = 2**26
 """Size of one Parquet file's columns when they are decompressed, and of its texts when every row has its own copy."""
-MOST_ENTRIES = 100_000
+MAX_ENTRIES = 100_000
 """Rows of one Parquet file that differ in more than their number and their latency."""
 COMPRESSIONS = frozenset({"SNAPPY", "UNCOMPRESSED"})
 """What the suite writes. Snappy makes at most 22 bytes of one, whatever sizes the file claims."""
@@ -61,12 +63,12 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
         if is_special(status):
             return RunRefusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
         size += 0 if is_folder else status.st_size
-        if not is_folder and status.st_size > LARGEST_FILE_BYTES:
-            return _too_large(f"{name} has {status.st_size:,} bytes", LARGEST_FILE_BYTES)
-        if files > MOST_FILES:
-            return _too_large("it has too many files", MOST_FILES)
-        if size > LARGEST_FOLDER_BYTES:
-            return _too_large("its files are too large together", LARGEST_FOLDER_BYTES, "bytes")
+        if not is_folder and status.st_size > MAX_FILE_BYTES:
+            return _too_large(f"{name} has {status.st_size:,} bytes", MAX_FILE_BYTES)
+        if files > MAX_FILES:
+            return _too_large("it has too many files", MAX_FILES)
+        if size > MAX_FOLDER_BYTES:
+            return _too_large("its files are too large together", MAX_FOLDER_BYTES, "bytes")
         if not is_folder and (status.st_size == 0 or is_hidden(name)):
             unseen.append(name)
     return _fault_of_unseen(folder, unseen)
@@ -136,14 +138,14 @@ def excess_of(metadata: pq.FileMetaData) -> str:
     columns = [group.column(index) for group in groups for index in range(group.num_columns)]
     # What is read follows the groups, and not the total that a footer claims.
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
-    if rows > MOST_ROWS:
-        return f"it has {rows:,} rows; {limit(MOST_ROWS)}"
+    if rows > MAX_ROWS:
+        return f"it has {rows:,} rows; {limit(MAX_ROWS)}"
     most_values = max((column.num_values for column in columns), default=0)
     if most_values > rows:
         return f"a column has {most_values:,} values, but the number of rows is {rows:,}: {_ADVICE}"
     unpacked = sum(column.total_uncompressed_size for column in columns)
-    if unpacked > MOST_UNPACKED_BYTES:
-        return f"it has {unpacked:,} bytes when decompressed; {limit(MOST_UNPACKED_BYTES)}"
+    if unpacked > MAX_UNPACKED_BYTES:
+        return f"it has {unpacked:,} bytes when decompressed; {limit(MAX_UNPACKED_BYTES)}"
     foreign = {column.compression for column in columns} - COMPRESSIONS
     foreign |= {name for column in columns for name in column.encodings} - ENCODINGS
     if foreign:

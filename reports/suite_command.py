@@ -1,4 +1,7 @@
-"""How every command of the suite ends: 1 is a result, such as a violation, and no fault of a disk or of ours ends a command with it."""
+"""Base class of every command, and its exit statuses.
+
+Exit status 1 means a result such as a violation. A full disk or a bug of the suite ends with 10.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,16 @@ import click
 from clauses.exit_statuses import INTERRUPTED, NOT_JUDGED
 from reports.job_log import commands_stopped
 
+DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+"""Numbers of errors of a disk or folder that a command was given, or of the temporary files: they say nothing about
+the content of the file that was read or written."""
+_NO_BUGS = DISK_FAULTS | {
+    *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOTCONN),
+}
+"""Numbers of errors of the system that say nothing about the suite: a folder is a file, or there are too many open
+files."""
+
 
 class CannotWork(click.ClickException):
     """The machine, or something that a command needs, does not let it do its work; the message says what."""
@@ -26,16 +39,6 @@ class CannotWork(click.ClickException):
 
 
 NO_WORKING_FOLDER = CannotWork("the working folder does not exist any more; change to another")
-DISK_FAULTS = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
-)
-"""Numbers of errors of a disk or folder that a command was given, or of the temporary files: they say nothing about the content of
-the file that was read or written."""
-_NO_BUGS = DISK_FAULTS | {
-    *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
-    *(errno.EMFILE, errno.ENFILE, errno.ESTALE, errno.ENOTCONN),
-}
-"""Numbers of errors of the system that say nothing about the suite: a folder is a file, or there are too many open files."""
 
 
 class SuiteCommand(click.Command):
@@ -72,7 +75,10 @@ class SuiteCommand(click.Command):
 
 
 def _make_standard_streams_usable() -> None:
-    """Open what the caller has closed, so that no file or socket takes its place; have any text fit into the encoding."""
+    """Open the standard streams that the caller has closed, and let any text be encoded.
+
+    Otherwise a file or socket could take the place of a closed stream.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             # The lowest free number, which this one is, as those below it are open.
@@ -85,7 +91,10 @@ def _make_standard_streams_usable() -> None:
 
 @contextmanager
 def _written_to_the_end() -> Iterator[None]:
-    """Write what is still buffered; if that fails, which Python would end with 120, a command without a fault ends with 10."""
+    """Flush standard output and error at the end, and exit with 10 if that fails.
+
+    Python would exit with 120. A command that already has a fault keeps its exit status.
+    """
     try:
         yield
     except SystemExit as ended:
@@ -114,9 +123,7 @@ def _no_result_is_1() -> Iterator[None]:
         show_error(error)
         raise SystemExit(CannotWork.exit_code) from None
     except (BrokenPipeError, SystemExit) as error:
-        if not isinstance(error, BrokenPipeError) and not isinstance(
-            error.__context__, BrokenPipeError
-        ):
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
             raise
         discard_output()
         raise SystemExit(CannotWork.exit_code) from None
@@ -132,7 +139,10 @@ def _is_of_an_interrupt(error: BaseException | None) -> bool:
 
 
 def discard_output() -> None:
-    """Discard what is still to be written to a pipe that nothing reads; Python flushes it at the end, and would complain."""
+    """Discard buffered output for a pipe that has no reader.
+
+    Otherwise Python flushes it at the end, and complains.
+    """
     discard(sys.stdout)
 
 
@@ -183,9 +193,7 @@ def check_writable(folder: Path) -> None:
     Raises:
         OSError: nothing can be written there; it names the folder nearest to it that exists.
     """
-    existing = next(
-        each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir()
-    )
+    existing = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir())
     try:
         with TemporaryFile(dir=existing):
             pass

@@ -1,4 +1,4 @@
-"""The symbol and the short word of each verdict: the same in the terminal, in Markdown and on the page."""
+"""The symbol and short word of each verdict, for terminal, Markdown and pages."""
 
 from __future__ import annotations
 
@@ -39,6 +39,16 @@ WORDS: Mapping[Verdict, str] = {
 _WORDS_OF_OPERATIONS = {Verdict.CONFORMS: "works", Verdict.INFORMATIONAL: "unsupported"}
 
 
+_REQUESTS = {
+    "unknown": "unknown version",
+    "other": "other API",
+    NOTHING: "nothing",
+    NOT_RECORDED: "not recorded",
+}
+BROKER_DOUBT = "the broker may be at fault: "
+"""Begins a line of the message of an operation's failure that says why it may not be the client's."""
+
+
 def verdict_word(verdict: Verdict, role: str = "") -> str:
     """Return the short word of a verdict in the grid of a role.
 
@@ -46,14 +56,6 @@ def verdict_word(verdict: Verdict, role: str = "") -> str:
     """
     of_role = _WORDS_OF_OPERATIONS if role == OPERATION else {}
     return of_role.get(verdict, WORDS[verdict])
-
-
-_REQUESTS = {
-    "unknown": "unknown version",
-    "other": "other API",
-    NOTHING: "nothing",
-    NOT_RECORDED: "not recorded",
-}
 
 
 def request_words(kind: str) -> str:
@@ -71,10 +73,6 @@ def some_of(names: Sequence[str], most: int) -> str:
     """Return the first names, and how many more there are: "a, b and 3 more"."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-BROKER_DOUBT = "the broker may be at fault: "
-"""Begins a line of the message of an operation's failure that says why it may not be the client's."""
 
 
 def doubts_in(message: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Errors that end a roll-up before it has tables, each with the exit status of the command."""
+"""Errors that end a roll-up before it has tables, with their exit statuses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ import click
 
 from reports.record_paths import fault_of_absolute_path
 from reports.suite_command import DISK_FAULTS, CannotWork, sentence_of
+
+_IN_WORDS = (
+    *map(os.strerror, sorted(DISK_FAULTS)),
+    # Hadoop's own words, which hide the system's.
+    "Mkdirs failed to create",
+    "mkdir of",
+    "(Not a directory)",
+)
+_LINE = re.compile(f".*({'|'.join(map(re.escape, _IN_WORDS))}).*")
+_CLASS_NAMES = re.compile(r"^\s*(Caused by: |: )?([\w.$]+(Exception|Error): )+")
 
 
 class RollUpError(click.ClickException):
@@ -82,17 +92,6 @@ def disk_faults_explained(what: str) -> Iterator[None]:
         if fault is None:
             raise
         raise CannotWrite(f"{what}: {fault}") from error
-
-
-_IN_WORDS = (
-    *map(os.strerror, sorted(DISK_FAULTS)),
-    # Hadoop's own words, which hide the system's.
-    "Mkdirs failed to create",
-    "mkdir of",
-    "(Not a directory)",
-)
-_LINE = re.compile(f".*({'|'.join(map(re.escape, _IN_WORDS))}).*")
-_CLASS_NAMES = re.compile(r"^\s*(Caused by: |: )?([\w.$]+(Exception|Error): )+")
 
 
 def fault_of_disk(error: BaseException) -> str | None:

@@ -1,4 +1,6 @@
-"""The command line of the roll-up, which turns run folders into the tables of the grid: options, Spark, and exit status.
+"""Command line of the roll-up, which turns run folders into tables of the grid.
+
+It handles options, Spark and the exit status.
 
     kafka-conformance roll-up RUN... --history URI --out DIR
 
@@ -33,6 +35,10 @@ from spark_aggregation.session import start_session
 _STDERR = 2
 
 
+_FEW_BYTES = 1_000_000
+"""Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""
+
+
 @contextmanager
 def stderr_held_back(explained: Callable[[BaseException], bool]) -> Iterator[None]:
     """Keep in memory what is written to standard error in the block; show it afterwards.
@@ -63,17 +69,11 @@ def stderr_held_back(explained: Callable[[BaseException], bool]) -> Iterator[Non
                 out.write(kept.read())
 
 
-_FEW_BYTES = 1_000_000
-"""Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""
-
-
 @click.command(cls=SuiteCommand, name="roll-up")
 @click.argument("runs", nargs=-1)
 @click.option("--out", required=True, help="Folder for the tables, refused.json and notices.json.")
 @click.option("--history", help="Folder of the history; any Hadoop URI.")
-@click.option(
-    "--rebuild", is_flag=True, help="Discard the history and build it from the given runs."
-)
+@click.option("--rebuild", is_flag=True, help="Discard the history and build it from the given runs.")
 @click.option("--keep-days", type=click.IntRange(1), help="Number of days of runs to keep.")
 @click.option("--mutation", help="mutation.json, as written by `kafka-conformance mutation --out`.")
 @click.option("--changes", help="changes.json, as written by `kafka-conformance changes --out`.")

@@ -1,4 +1,4 @@
-"""Writes what `spark-submit` needs: the scripts of the jobs, and an archive of the packages that they import.
+"""Writes the job scripts and the archive of packages that `spark-submit` needs.
 
     kafka-conformance py-files FOLDER
 

@@ -2,8 +2,8 @@
 
     kafka-conformance rejudge RUN... --out FILE
 
-Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here, 10 if a
-disk is full or a folder cannot be read or written to, or for an error of the job itself.
+Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here, 10
+if a disk is full or a folder cannot be read or written to, or for an error of the job itself.
 """
 
 from __future__ import annotations
@@ -79,9 +79,7 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
         .groupBy(*_EXAMPLE, "implementation", "release")
         .agg(F.array_sort(F.collect_list(exchange)).alias("exchanges"))
     )
-    generated = read_rows(spark, roots, "examples", EXAMPLES).where(
-        F.col("phase") == Phase.GENERATE.value
-    )
+    generated = read_rows(spark, roots, "examples", EXAMPLES).where(F.col("phase") == Phase.GENERATE.value)
     verdicts = generated.select(*_EXAMPLE, F.col("verdict").alias("recorded_verdict"))
     return examples.join(verdicts, on=list(_EXAMPLE), how="left").select(
         *_FACTS, "implementation", "release", "exchanges"

@@ -1,10 +1,10 @@
-"""Counts the requests in request logs of brokers, for logs that are larger than one machine wants to read.
+"""Counts requests in brokers' request logs that are too large for one machine.
 
     python -m spark_aggregation.request_logs_job URI...
 
-Each URI is a file, a folder or a pattern, on any file system that Hadoop knows. What was counted goes to standard output, as
-`wire.request_log.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not start here, 10 if a
-file cannot be read or a disk is full, or for an error of the job itself.
+Each URI is a file, a folder or a pattern, on any file system that Hadoop knows. What was counted goes to standard
+output, as `wire.request_log.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not
+start here, 10 if a file cannot be read or a disk is full, or for an error of the job itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def count_logs(spark: SparkSession, uris: Sequence[str]) -> LogCounts:
 
     Args:
         spark: the session.
-        uris: files, folders or patterns; Spark recognizes compressed files by their names (`.gz`, `.bz2`, `.zst`, `.lz4`).
+        uris: files, folders or patterns; Spark recognizes compressed files by their names (`.gz`, `.bz2`, `.zst`,
+            `.lz4`).
 
     Raises:
         PathNotFound: one of them does not exist.
@@ -42,9 +43,7 @@ def count_logs(spark: SparkSession, uris: Sequence[str]) -> LogCounts:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         missing = (error.getMessageParameters() or {}).get("path", "a path").removeprefix("file:")
-        raise PathNotFound(
-            f"{missing} does not exist; give request logs, or folders of them"
-        ) from error
+        raise PathNotFound(f"{missing} does not exist; give request logs, or folders of them") from error
     total = LogCounts()
     for row in lines.mapInArrow(_count_batches, _COUNTED).collect():
         total.merge(LogCounts.from_json(row.counted))

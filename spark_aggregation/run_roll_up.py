@@ -1,4 +1,7 @@
-"""The steps of the roll-up, from run folders and history to tables, for a caller that has a Spark session."""
+"""The steps of the roll-up, from run folders and history to tables.
+
+The caller provides a Spark session.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,9 @@ from spark_aggregation.tables.table_schemas import TABLES
 from spark_aggregation.tables.transitions import cell_ages
 
 LOCK_FILE = ".writer.lock"
+
+
+_CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
 
 
 @contextmanager
@@ -76,9 +82,6 @@ def _local_folder(uri: str) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-_CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollUpRequest:
     """Arguments of a roll-up.
@@ -105,7 +108,10 @@ class RollUpRequest:
 
     @property
     def changes_history(self) -> bool:
-        """Whether runs may be added or removed; otherwise the history needs no lock, and may be one that cannot be written to."""
+        """Whether runs may be added or removed.
+
+        Otherwise the history needs no lock, and may be read-only.
+        """
         return self.history is not None and (bool(self.roots) or self.keep_days is not None)
 
 
@@ -161,7 +167,8 @@ def _rolled_up(
 ) -> RollUpResult:
     """Load what is known, add the given runs to it, commit both, and make the tables; each happens once.
 
-    Facts and state are frames that are computed only when they are needed: nothing but `RunHistory` reads or writes files of the history.
+    Facts and state are frames that are computed only when they are needed: nothing but `RunHistory` reads or writes
+    files of the history.
     """
     state = history.state() if history and not request.rebuild else empty_state(spark)
     result = RollUpResult()
@@ -219,15 +226,11 @@ def _with_new(
 def _runs_sha256(runs: DataFrame) -> str:
     """Hash the kept runs: sorted lines, each with the hash of `run.json`, two spaces and the run id."""
     line = "array_sort(collect_list(concat(run_json_sha256, '  ', run_id, '\n')))"
-    hashed: str = (
-        runs.where("kept").selectExpr(f"sha2(array_join({line}, ''), 256)").collect()[0][0]
-    )
+    hashed: str = runs.where("kept").selectExpr(f"sha2(array_join({line}, ''), 256)").collect()[0][0]
     return hashed
 
 
-def write_tables(
-    tables: Mapping[str, Callable[[], DataFrame]], inputs: Mapping[str, str], out: Storage
-) -> None:
+def write_tables(tables: Mapping[str, Callable[[], DataFrame]], inputs: Mapping[str, str], out: Storage) -> None:
     """Make each table and write it to its own folder, as one file that carries the hash of its inputs."""
 
     def write(name: str) -> None:
@@ -248,24 +251,16 @@ def _result(ingested: Ingested) -> RollUpResult:
     )
     # Only folders with a refusal or a notice are collected on the driver: a few, even out of many.
     listed = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
-    found = read.agg(
-        F.bool_or("counts").alias("any_new"), F.collect_list(listed).alias("listed")
-    ).first()
+    found = read.agg(F.bool_or("counts").alias("any_new"), F.collect_list(listed).alias("listed")).first()
     assert found is not None
-    named = [
-        (local_path(each.folder), each) for each in sorted(found.listed, key=lambda r: r.folder)
-    ]
+    named = [(local_path(each.folder), each) for each in sorted(found.listed, key=lambda r: r.folder)]
     lists = RunLists(
         refused=tuple(
             RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
             for folder, row in named
             if row.refusal is not None
         ),
-        notices=tuple(
-            NoticedRun(folder=folder, notice=row.notice)
-            for folder, row in named
-            if row.notice is not None
-        ),
+        notices=tuple(NoticedRun(folder=folder, notice=row.notice) for folder, row in named if row.notice is not None),
     )
     return RollUpResult(any_new=bool(found.any_new), known_again=ingested.known_again, lists=lists)
 
@@ -283,7 +278,8 @@ def shown(state: State) -> tuple[State, DataFrame]:
     """Choose the run that the grid shows in each column; see `run_selection.shown_runs`.
 
     Returns:
-        The state, checkpointed, because several tables use it, and because the next roll-up removes the files of the state
+        The state, checkpointed, because several tables use it, and because the next roll-up removes the files of the
+        state
         from which this one was made; and the chosen runs.
     """
     often_used = checkpointed_together(
@@ -306,7 +302,8 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         facts: those of at least the runs that the grid shows.
 
     Returns:
-        The tables by name, with the columns that `table_schemas.TABLES` names and others. Each is made when its function is
+        The tables by name, with the columns that `table_schemas.TABLES` names and others. Each is made when its
+        function is
         called. Making one takes as long as writing it, and several can be made at once.
     """
     often_used = checkpointed_together(

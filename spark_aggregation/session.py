@@ -1,6 +1,9 @@
-"""The only module that creates a Spark session, with settings that let it start and plan quickly if the input is small.
+"""The only module that creates a Spark session.
 
-Measured with one smoke run of a release on two busy cores: the roll-up takes 25 s of processor time with them, not 66 s.
+Its settings let Spark start and plan quickly if the input is small.
+
+Measured with one smoke run of a release on two busy cores: the roll-up takes 25 s of processor time with them, not 66
+s.
 """
 
 from __future__ import annotations
@@ -65,18 +68,11 @@ INTERPRETED_SETTINGS: Mapping[str, str] = MappingProxyType(
 """For input so small that compiling queries costs more than running them."""
 
 
-def quoted(text: str) -> str:
-    """Return one of Java's options as Spark's launcher reads it."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 _NEEDED_MODULE = "jdk.incubator.vector"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 RUNS_PER_PARTITION = 150
 """1,140 runs of 375 cells did not fit into a heap of 1 GB with two partitions; with eight they do."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-
 _SETTINGS = {
     "spark.app.name": "kafka-conformance",
     "spark.sql.session.timeZone": "UTC",
@@ -92,7 +88,6 @@ _SETTINGS = {
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(2**30),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(2**30),
 }
-
 _LOCAL_SETTINGS = {
     "spark.master": "local[*]",
     "spark.driver.host": "127.0.0.1",
@@ -107,17 +102,22 @@ _LOCAL_SETTINGS = {
     # in this session.
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
-# Java's temporary files lie where Python's do, so that whoever ends this process can remove both.
-_JAVA_OPTIONS = (
-    f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} "
-    f"{quoted(f'-Djava.io.tmpdir={tempfile.gettempdir()}')}"
-)
 # With few cores, the stop-the-world collector takes less processor time; the difference was a fifth of a roll-up of
 # 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
 # 20 s). Its code runs too briefly to pay off, because the rows themselves are read in Python. `rejudge_job` reads them
 # in Java; this was not measured for it.
 _LASTING_OPTIONS = f"-XX:+UseParallelGC {SIMPLE_COMPILER}"
+
+
+def quoted(text: str) -> str:
+    """Return one of Java's options as Spark's launcher reads it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+# Java's temporary files lie where Python's do, so that whoever ends this process can remove both.
+_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {quoted(f'-Djava.io.tmpdir={tempfile.gettempdir()}')}"
 
 
 def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSession:
@@ -150,7 +150,10 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
 
 
 def fit_partitions(spark: SparkSession, runs: int) -> None:
-    """Use more shuffle partitions, never fewer, if so many runs are read that a task could not hold its share in memory."""
+    """Use more shuffle partitions, never fewer, if many runs are read.
+
+    A task must be able to hold its share in memory.
+    """
     needed = -(-runs // RUNS_PER_PARTITION)
     if needed > int(spark.conf.get(_PARTITIONS) or 1):
         spark.conf.set(_PARTITIONS, str(needed))
@@ -160,9 +163,7 @@ def _why_java_fails() -> str:
     java = _java()
     if java is None:
         return "Spark needs a JDK of version 17 or later: no java on PATH, and JAVA_HOME is not set"
-    modules = subprocess.run(
-        [java, "--list-modules"], capture_output=True, text=True, check=False, timeout=60
-    ).stdout
+    modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=False, timeout=60).stdout
     if _NEEDED_MODULE not in modules:
         return (
             f"Spark needs a full JDK of version 17 or later: {java} is a cut-down runtime without "

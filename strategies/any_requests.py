@@ -1,4 +1,4 @@
-"""A strategy for any request that fits in one complete frame, well-formed or broken."""
+"""Strategy for any request in one complete frame, well-formed or broken."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def any_requests() -> st.SearchStrategy[Request]:
             correlation_ids=correlation_ids(),
             client_ids=client_ids(),
             software=legal_software()
-            | software(
-                legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
-            ),
+            | software(legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()),
             header_tags=st.just(()) | unknown_tagged_fields(),
             body_tags=st.just(()) | unknown_tagged_fields(),
         ),

@@ -1,4 +1,6 @@
-"""Strategies for well-formed ApiVersions requests, in supported and unsupported versions.
+"""Strategies for well-formed ApiVersions requests.
+
+The versions of the requests are supported or unsupported.
 
 Every dimension that a property does not ask for is fixed. A property draws only the dimensions that its clause
 is about, so that a failure points at that clause.
@@ -29,9 +31,7 @@ def unknown_versions() -> st.SearchStrategy[int]:
     The version after the newest one and versions whose low byte is a known version are drawn often too.
     A test rejects the versions that its target supports.
     """
-    cut_to_a_byte = st.builds(
-        lambda high, low: high << 8 | low, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
-    )
+    cut_to_a_byte = st.builds(lambda high, low: high << 8 | low, st.integers(1, 127), st.integers(0, NEWEST_VERSION))
     return one_branch(
         st.one_of(
             st.integers(NEWEST_VERSION + 1, INT16_MAX),
@@ -49,9 +49,7 @@ def negative_versions() -> st.SearchStrategy[int]:
 
 def body_with(software: Software) -> bytes:
     """Return the body of a request in the newest version with some software."""
-    named = ApiVersionsRequest(
-        client_software_name=software.name, client_software_version=software.version
-    )
+    named = ApiVersionsRequest(client_software_name=software.name, client_software_version=software.version)
     return encode(named, version=NEWEST_VERSION)
 
 
@@ -166,6 +164,4 @@ def build_request(
         node_id=node_id,
         unknown_tagged_fields=body_tags,
     )
-    return encode_request(
-        header, message if body is None else body, trailing=trailing, broken=broken
-    )
+    return encode_request(header, message if body is None else body, trailing=trailing, broken=broken)

@@ -1,4 +1,4 @@
-"""Requests that are wrong on purpose. The `broken` attribute says what is wrong with each.
+"""Requests that are wrong on purpose, as their `broken` attribute says.
 
 Some releases allocate as many bytes as a size announces before they check it. Announced sizes are therefore
 small, or so large that they are refused before anything is allocated.
@@ -31,10 +31,10 @@ from wire.primitives import (
     write_unsigned_varint,
 )
 
-LARGEST_HARMLESS_SIZE = 65536
+MAX_HARMLESS_SIZE = 65536
 COMPACT_CLIENT_ID = "compact client id"
 """The text in `broken` of a request whose client id has a compact length."""
-LONGEST_COMPACT_CLIENT_ID = 300
+MAX_COMPACT_CLIENT_ID = 300
 UNASSIGNED_KEYS = range(2000, 10000)
 """Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
 UNKNOWN_KEYS = st.integers(min(UNASSIGNED_KEYS), max(UNASSIGNED_KEYS)) | st.integers(-32768, -1)
@@ -67,7 +67,7 @@ def _overrunning_sections() -> st.SearchStrategy[bytes]:
     too_long = st.builds(
         lambda data, surplus: _tag_section(1, 1, len(data) + surplus, data),
         st.binary(max_size=8),
-        st.integers(40, LARGEST_HARMLESS_SIZE),
+        st.integers(40, MAX_HARMLESS_SIZE),
     )
     none_there = _tag_counts(1).map(write_unsigned_varint)
     return too_many | too_long | none_there
@@ -136,11 +136,11 @@ def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
     """Flexible requests whose client id has a compact length, which no header version uses.
 
     The client id is never null: a compact null without tags would also parse as an old header's empty client id. It has
-    at most `LONGEST_COMPACT_CLIENT_ID` bytes: a compact length of two bytes parses as a negative length, which means
+    at most `MAX_COMPACT_CLIENT_ID` bytes: a compact length of two bytes parses as a negative length, which means
     null, and the following characters as at least 45 tags of at least 45 bytes. The frame must be too short for those.
     """
     letters = st.sampled_from("abc-")
-    two_byte_lengths = st.integers(FIRST_TWO_BYTE_SIZE - 1, LONGEST_COMPACT_CLIENT_ID)
+    two_byte_lengths = st.integers(FIRST_TWO_BYTE_SIZE - 1, MAX_COMPACT_CLIENT_ID)
     long = st.builds(lambda letter, count: letter * count, letters, two_byte_lengths)
     return st.builds(
         build_with_compact_client_id,
@@ -206,7 +206,10 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
 
 
 def never_served_requests() -> st.SearchStrategy[Request]:
-    """Complete frames of ApiVersions that no broker can serve: the kinds of this module except wrong sizes and mutations."""
+    """Complete ApiVersions frames that no broker can serve.
+
+    They are the kinds of this module except wrong sizes and mutations.
+    """
     return st.one_of(
         truncated_requests(),
         requests_with_null_name(),
@@ -227,7 +230,7 @@ def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     sizes = st.one_of(
         st.integers(INT32_MIN, -1),
         st.integers(SOCKET_REQUEST_MAX_BYTES + 1, INT32_MAX),
-        st.integers(right_size + 1, LARGEST_HARMLESS_SIZE),
+        st.integers(right_size + 1, MAX_HARMLESS_SIZE),
     )
     return sizes.map(build_with_size)
 

@@ -1,4 +1,7 @@
-"""Steps of SASL that are wrong on purpose: mechanisms and tokens that are null, too long or something else."""
+"""SASL steps that are wrong on purpose.
+
+Mechanisms and tokens are null, too long or something else.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from wire.primitives import (
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, PLAIN, bare_token, handshake_request
 
 NEWEST_AUTHENTICATE = FIRST_FLEXIBLE_AUTHENTICATE
-LONGEST_MECHANISM = 1000
+MAX_MECHANISM = 1000
 TAGS_BEYOND_THE_FRAME = write_unsigned_varint(3)
 """A section that announces three tags, and has none."""
 
@@ -84,7 +87,7 @@ def _handshakes() -> st.SearchStrategy[Request]:
     versions = st.sampled_from((0, 1))
     negative = st.just(-1) | st.integers(INT16_MIN, -2)
     too_long = st.integers(len(PLAIN) + 1, INT16_MAX)
-    long = st.integers(1, LONGEST_MECHANISM).map(lambda count: "x" * count)
+    long = st.integers(1, MAX_MECHANISM).map(lambda count: "x" * count)
     return st.one_of(
         st.builds(build_handshake_of_length, versions, negative | too_long),
         st.builds(

@@ -1,8 +1,10 @@
-"""Scripts of brokers for clients: old and new ones, other tables, several connections and nodes.
+"""Scripts of brokers that clients are judged with.
 
-Each strategy varies what one clause is about and fixes everything else. The simplest example of each is the plainest script
-of its kind. A play in which the client works ends with that success, so it may take long; one in which it cannot work ends
-by the client's own timeout, which is short; one in which the client keeps asking ends after some responses.
+The brokers are old or new, have other tables, or have several connections and nodes.
+
+Each strategy varies what one clause is about and fixes everything else. The simplest example of each is the plainest
+script of its kind. A play in which the client works ends with that success, so it may take long; one in which it cannot
+work ends by the client's own timeout, which is short; one in which the client keeps asking ends after some responses.
 """
 
 from __future__ import annotations
@@ -34,11 +36,14 @@ FAILURE_MS = 3000
 ENOUGH_RESPONSES = 5
 """How many responses a client gets if it is of interest what it does after its first success."""
 
-LONGEST_DELAY_MS = 1000
+MAX_DELAY_MS = 1000
 """How long a correct but slow broker takes for a response at most."""
 
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
+
+
+_REFUSED_BASES = ("empty", "healthy", "2.8.2")
 
 
 def metadata_ranges(low: int, high: int) -> Table:
@@ -63,9 +68,7 @@ REFUSAL_WITHOUT_RANGE = refusal()
 # Old brokers: the versions of ApiVersions.
 
 
-def broker_up_to(
-    newest: int, refused_with: Answer | None = None, *, timeout_ms: int = SUCCESS_MS
-) -> Script:
+def broker_up_to(newest: int, refused_with: Answer | None = None, *, timeout_ms: int = SUCCESS_MS) -> Script:
     """Return a script of a broker that supports ApiVersions up to a version.
 
     Args:
@@ -108,14 +111,20 @@ def ranges_without_a_lower_version() -> st.SearchStrategy[tuple[tuple[int, int],
 
 
 def broker_that_refuses_what_it_named(named: int) -> Script:
-    """Return a script of a broker that names a range up to an old version, and on the same connection refuses that one without a range."""
+    """Return a script of a broker that names a range of versions and then refuses its last version.
+
+    The range ends with an old version. The second refusal is on the same connection and has no range.
+    """
     first = replace(refusal((0, named)), from_version=FIRST_FLEXIBLE_VERSION)
     second = replace(REFUSAL_WITHOUT_RANGE, from_version=1)
     return one_node(first, second, Answer(), timeout_ms=FAILURE_MS)
 
 
 def brokers_with_useless_ranges() -> st.SearchStrategy[Script]:
-    """Brokers that support v0 and refuse every other version with a range that names no lower one, or an older one that they refuse as well."""
+    """Brokers that support v0 alone and refuse other versions with an unusable range.
+
+    The range names no lower version, or only an older version that the broker refuses as well.
+    """
     refusals = ranges_without_a_lower_version().map(lambda ranges: refusal(*ranges))
     useless = refusals.map(lambda each: broker_up_to(0, each, timeout_ms=FAILURE_MS))
     return useless | old_versions().map(broker_that_refuses_what_it_named)
@@ -152,9 +161,6 @@ def tables_in_refusals() -> st.SearchStrategy[Script]:
     )
 
 
-_REFUSED_BASES = ("empty", "healthy", "2.8.2")
-
-
 def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") -> Script:
     """Return a script of a broker up to a version, whose refusal lists Metadata too, with a low range.
 
@@ -175,7 +181,7 @@ def flexible_brokers() -> st.SearchStrategy[Script]:
     answers = st.builds(
         lambda pieces, delay_ms, throttle_time_ms: Answer(
             pieces=pieces,
-            delay_ms=min(delay_ms, LONGEST_DELAY_MS // pieces),
+            delay_ms=min(delay_ms, MAX_DELAY_MS // pieces),
             throttle_time_ms=throttle_time_ms,
         ),
         st.integers(1, 5),
@@ -191,7 +197,10 @@ def flexible_brokers() -> st.SearchStrategy[Script]:
 
 
 def flexible_versions() -> st.SearchStrategy[Script]:
-    """Healthy brokers that support a flexible version at least: nothing but the header of the response may disturb a client."""
+    """Healthy brokers whose newest ApiVersions version is flexible.
+
+    Nothing but the header of the response may disturb a client.
+    """
     return st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION).map(broker_up_to)
 
 
@@ -267,9 +276,7 @@ def brokers_with_older_apis() -> st.SearchStrategy[Script]:
 def tables_without_overlap() -> st.SearchStrategy[Table]:
     """Tables with no version of Metadata that exists: too high, none, reversed or negative."""
     too_high = st.builds(metadata_ranges, st.integers(60, 1000), st.integers(1000, INT16_MAX))
-    reversed_ = st.builds(
-        metadata_ranges, st.integers(7, NEWEST_METADATA), st.integers(INT16_MIN, 6)
-    )
+    reversed_ = st.builds(metadata_ranges, st.integers(7, NEWEST_METADATA), st.integers(INT16_MIN, 6))
     negative = st.builds(metadata_ranges, st.integers(INT16_MIN, -3), st.integers(-3, -1))
     missing = st.just(Table(removed=(METADATA_KEY,)))
     return too_high | missing | one_branch(reversed_) | negative
@@ -290,9 +297,7 @@ def unknown_keys() -> st.SearchStrategy[int]:
 def keys_like_known_ones() -> st.SearchStrategy[int]:
     """API keys that no release has, and whose low byte is the key of an API that exists."""
     highs = st.integers(1, INT16_MAX >> 8) | st.integers(INT16_MIN >> 8, -1)
-    return st.builds(
-        lambda key, high: key + (high << 8), st.sampled_from(sorted(_KNOWN_KEYS)), highs
-    )
+    return st.builds(lambda key, high: key + (high << 8), st.sampled_from(sorted(_KNOWN_KEYS)), highs)
 
 
 def broker_with_twins(high_byte: int, low: int, high: int, *, where: str = "after") -> Script:

@@ -22,6 +22,19 @@ EDGES = (255, 256, 257, 65535, 65536, 65537)
 _INT32_VALUES = 2**32
 
 
+CLUSTER_ID_VARIANTS: Mapping[str, Callable[[str], str]] = {
+    "another": lambda cluster_id: f"not {cluster_id}",
+    "empty": lambda cluster_id: "",
+    "in the other case": lambda cluster_id: cluster_id.swapcase(),
+    "without its last character": lambda cluster_id: cluster_id[:-1],
+    "with one character more": lambda cluster_id: cluster_id + "A",
+    "followed by a blank": lambda cluster_id: cluster_id + " ",
+    "with another first character": lambda cluster_id: ("a" if cluster_id[:1] != "a" else "b") + cluster_id[1:],
+    "of other characters": lambda cluster_id: "漢é" * 11,
+}
+"""Functions that make a wrong cluster id from the right one; a test rejects results that happen to be right."""
+
+
 class Ids(NamedTuple):
     """The two ids in ApiVersions v5; a client that knows neither sends None and -1."""
 
@@ -45,20 +58,6 @@ class Given(enum.Enum):
 
 HALF_GIVEN = (Given.CLUSTER_ALONE, Given.NODE_ALONE)
 MISROUTED = (Given.WRONG_CLUSTER, Given.WRONG_NODE)
-
-CLUSTER_ID_VARIANTS: Mapping[str, Callable[[str], str]] = {
-    "another": lambda cluster_id: f"not {cluster_id}",
-    "empty": lambda cluster_id: "",
-    "in the other case": lambda cluster_id: cluster_id.swapcase(),
-    "without its last character": lambda cluster_id: cluster_id[:-1],
-    "with one character more": lambda cluster_id: cluster_id + "A",
-    "followed by a blank": lambda cluster_id: cluster_id + " ",
-    "with another first character": lambda cluster_id: (
-        ("a" if cluster_id[:1] != "a" else "b") + cluster_id[1:]
-    ),
-    "of other characters": lambda cluster_id: "漢é" * 11,
-}
-"""Functions that make a wrong cluster id from the right one; a test rejects results that happen to be right."""
 
 
 def ids_given(given: Given, right: Ids) -> Ids:

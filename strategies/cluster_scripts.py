@@ -1,7 +1,7 @@
-"""Scripts of several connections or nodes: brokers that close and change, real releases, and clusters with the ids of KIP-1242.
+"""Scripts of several connections or nodes, such as clusters with KIP-1242 ids.
 
-The client keeps asking in most of them, and the play ends after some responses. Of a client that sends ids, only the second
-connection leads to a broker that it knows.
+The client keeps asking in most of them, and the play ends after some responses. Of a client that sends ids, only the
+second connection leads to a broker that it knows.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ from wire.api_versions import (
 from wire.described_messages import CLUSTER_APIS, SASL_APIS
 from wire.error_codes import ErrorCode
 
-BEGINNING_KEYS = frozenset(
-    {API_VERSIONS_KEY, *CLUSTER_APIS, *SASL_APIS, GET_TELEMETRY_SUBSCRIPTIONS_KEY}
-)
+BEGINNING_KEYS = frozenset({API_VERSIONS_KEY, *CLUSTER_APIS, *SASL_APIS, GET_TELEMETRY_SUBSCRIPTIONS_KEY})
 """The APIs that clients may use to list topics; every other one is a feature that they do not use here."""
 UNUSED_KEYS = tuple(key for key, _, _ in healthy_ranges() if key not in BEGINNING_KEYS)
 ENOUGH_WITHOUT_THE_CHECK = 20
@@ -56,13 +54,21 @@ ENOUGH_WHEN_MISROUTED = 8
 OTHER_CLUSTER_ID = "another-cluster-00000"
 
 
+UNUSABLE = ConnectionScript(on_open="close")
+SILENT = ConnectionScript(on_open="silence")
+METADATA_DEMANDS_REBOOTSTRAP = ConnectionScript(metadata_error=int(ErrorCode.REBOOTSTRAP_REQUIRED))
+
+
 def kept_asking(
     *nodes: tuple[ConnectionScript, ...],
     ends_after: int,
     listener: str = PLAINTEXT,
     options: tuple[str, ...] = (),
 ) -> Script:
-    """Return a script of nodes, each with what happens on its connections, whose client keeps asking for some responses."""
+    """Return a script of nodes whose client keeps asking for some responses.
+
+    Each node has scripts of its connections.
+    """
     return Script(
         nodes=tuple(NodeScript(connections=each) for each in nodes),
         ends_after=ends_after,
@@ -82,8 +88,7 @@ def answer_of(release: str) -> Answer:
             (each.name, each.min_version, each.max_version) for each in profile.supported_features
         ),
         finalized_features=tuple(
-            (each.name, each.max_version_level, each.min_version_level)
-            for each in profile.finalized_features
+            (each.name, each.max_version_level, each.min_version_level) for each in profile.finalized_features
         ),
         finalized_features_epoch=0 if profile.traits.epoch_sent else -1,
     )
@@ -132,10 +137,7 @@ def clusters_of_two_releases() -> st.SearchStrategy[Script]:
 
 def cluster_with_an_old_node(newest: int) -> Script:
     """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today."""
-    both = (
-        (ConnectionScript(newest_version=each, closes_after=2),)
-        for each in (newest, NEWEST_VERSION)
-    )
+    both = ((ConnectionScript(newest_version=each, closes_after=2),) for each in (newest, NEWEST_VERSION))
     # A client that chooses between the nodes at random meets the second one among so many.
     return kept_asking(*both, ends_after=ENOUGH_RESPONSES + 8)
 
@@ -184,7 +186,10 @@ def two_old_nodes(newest: int) -> Script:
 
 
 def changed_versions(first: int, later: int) -> Script:
-    """Return a script whose broker supports ApiVersions up to one version on its first connection, and up to another one later."""
+    """Return a script whose broker supports other ApiVersions versions on later connections.
+
+    `first` is the newest version on the first connection, `later` on the others.
+    """
     before = ConnectionScript(newest_version=first, closes_after=2)
     after = ConnectionScript(newest_version=later)
     return kept_asking((before, after), ends_after=ENOUGH_RESPONSES)
@@ -199,9 +204,9 @@ def two_nodes_with(second: ConnectionScript) -> Script:
 def lower_brokers() -> st.SearchStrategy[ConnectionScript]:
     """Connections to brokers with fewer versions of Metadata than the healthy one, some of them of old releases."""
     highs = st.integers(0, NEWEST_METADATA - 1)
-    return highs.map(lambda high: with_table(metadata_ranges(0, high))) | st.sampled_from(
-        ("0.10.0.1", "2.8.2")
-    ).map(connection_of)
+    return highs.map(lambda high: with_table(metadata_ranges(0, high))) | st.sampled_from(("0.10.0.1", "2.8.2")).map(
+        connection_of
+    )
 
 
 def brokers_whose_versions_change() -> st.SearchStrategy[Script]:
@@ -255,7 +260,10 @@ def cluster_ids() -> st.SearchStrategy[str]:
 
 
 def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
-    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids."""
+    """Healthy clusters of one to three brokers.
+
+    If the client has options, some brokers are so old that they have no ids.
+    """
     old = range(FIRST_VERSION_WITH_CLUSTER_CHECK if options else 0)
     return st.builds(
         healthy_cluster,
@@ -310,14 +318,7 @@ def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version:
     return healing_connections(ConnectionScript(answers=(answer,)))
 
 
-UNUSABLE = ConnectionScript(on_open="close")
-SILENT = ConnectionScript(on_open="silence")
-METADATA_DEMANDS_REBOOTSTRAP = ConnectionScript(metadata_error=int(ErrorCode.REBOOTSTRAP_REQUIRED))
-
-
-def load_balanced_cluster(
-    first: ConnectionScript, *, nodes: int = 1, options: tuple[str, ...] = ()
-) -> Script:
+def load_balanced_cluster(first: ConnectionScript, *, nodes: int = 1, options: tuple[str, ...] = ()) -> Script:
     """Return a script of a bootstrap server that no metadata names, and of brokers that a client leaves at first.
 
     Args:
@@ -335,13 +336,9 @@ def load_balanced_cluster(
     return replace(script, nodes=(replace(bootstrap, is_listed=False), *others))
 
 
-def load_balanced_clusters(
-    firsts: st.SearchStrategy[ConnectionScript], *options: str
-) -> st.SearchStrategy[Script]:
+def load_balanced_clusters(firsts: st.SearchStrategy[ConnectionScript], *options: str) -> st.SearchStrategy[Script]:
     """Clusters with `load_balanced_cluster`, of one to three brokers."""
-    return st.builds(
-        load_balanced_cluster, firsts, nodes=st.integers(1, 3), options=st.just(options)
-    )
+    return st.builds(load_balanced_cluster, firsts, nodes=st.integers(1, 3), options=st.just(options))
 
 
 def reasons_to_rebootstrap() -> st.SearchStrategy[ConnectionScript]:

@@ -179,16 +179,10 @@ class ConversationWriter(RuleBasedStateMachine):
         broken=st.none() | _broken(),
         following=st.integers(0, MAX_PIPELINED),
     )
-    def ask_many(
-        self, connection: int, requests: list[Request], broken: Request | None, following: int
-    ) -> None:
+    def ask_many(self, connection: int, requests: list[Request], broken: Request | None, following: int) -> None:
         """Send pipelined requests, sometimes with a broken one before, among or after them."""
         if broken is not None:
-            requests = (
-                [*requests[:-following], broken, *requests[-following:]]
-                if following
-                else [*requests, broken]
-            )
+            requests = [*requests[:-following], broken, *requests[-following:]] if following else [*requests, broken]
         self._say(connection, *requests)
 
     @rule(
@@ -225,9 +219,7 @@ class ConversationWriter(RuleBasedStateMachine):
         self._say(connection, step)
 
     @rule(connection=connections, handshake=st.none() | _handshakes(), step=broken_sasl_steps())
-    def break_authentication(
-        self, connection: int, handshake: Handshake | None, step: Request
-    ) -> None:
+    def break_authentication(self, connection: int, handshake: Handshake | None, step: Request) -> None:
         """Send a step of SASL that is wrong, sometimes in one write with the right step before it."""
         self._say(connection, *(() if handshake is None else (handshake,)), step)
 

@@ -1,4 +1,6 @@
-"""Strategies for the values of fields: of request headers, unknown tagged ones, and the names and versions of client software.
+"""Strategies for header fields, unknown tagged fields and client software.
+
+Client software has a name and a version.
 
 Software is legal, has punctuation at an end, or is illegal. Source: KIP-511, validation of the fields.
 """
@@ -23,11 +25,12 @@ from wire.primitives import (
 )
 
 FIRST_TAG_NOBODY_KNOWS = 100
-"""Larger than every tag of ApiVersions, in all known versions. Only responses have tags: those of requests may be any."""
+"""Larger than every tag of ApiVersions, in all known versions. Only responses have tags: those of requests may be
+any."""
 BUFFER_SIZES = (128, 256, 1024, 4096, 8192, 16384, 32768, 65536)
 """Sizes of buffers, and those from which a length takes another byte."""
-LARGEST_TAG_SECTION = 65536
-LARGEST_VALUE = LARGEST_TAG_SECTION - 5
+MAX_TAG_SECTION = 65536
+MAX_VALUE = MAX_TAG_SECTION - 5
 """The largest value of a section's only field, next to its count, its tag and its size."""
 
 SHORT_VALUE_BYTES = 40
@@ -36,6 +39,12 @@ FEW_BYTES = 300
 """Longer client ids are drawn half as often, because they take time."""
 FIRST_TWO_BYTE_SIZE = 128
 """The smallest value size, in bytes, that takes a varint of two bytes."""
+
+
+MAX_TAGS_SERVED = 10_000
+"""The number of tags that every release takes."""
+_ALPHANUMERIC = string.ascii_letters + string.digits
+_LEGAL = _ALPHANUMERIC + ".-"
 
 
 def correlation_ids() -> st.SearchStrategy[int]:
@@ -115,28 +124,20 @@ def _section_of(number: int, size: int) -> bytes:
     return write_raw_tagged_fields(tuple(TaggedField(tag, bytes(size)) for tag in range(number)))
 
 
-MOST_TAGS_SERVED = 10_000
-"""The number of tags that every release takes."""
-
-
 def many_tags() -> st.SearchStrategy[ManyTags]:
     """Sections of 5 to 10,000 empty fields, or of few fields, with up to 65,536 bytes in all."""
-    counts = st.integers(5, 300) | st.integers(MOST_TAGS_SERVED - 2, MOST_TAGS_SERVED)
-    empty = (counts | st.integers(5, MOST_TAGS_SERVED)).map(ManyTags)
-    sizes = st.integers(1, LARGEST_VALUE) | lengths_at_buffer_sizes(LARGEST_VALUE)
-    long = st.builds(ManyTags, st.just(1), sizes | st.just(LARGEST_VALUE))
+    counts = st.integers(5, 300) | st.integers(MAX_TAGS_SERVED - 2, MAX_TAGS_SERVED)
+    empty = (counts | st.integers(5, MAX_TAGS_SERVED)).map(ManyTags)
+    sizes = st.integers(1, MAX_VALUE) | lengths_at_buffer_sizes(MAX_VALUE)
+    long = st.builds(ManyTags, st.just(1), sizes | st.just(MAX_VALUE))
     several = st.builds(ManyTags, st.integers(2, 300), st.integers(1, 200))
     return one_branch(st.one_of(empty, long, several))
 
 
 def too_many_tags() -> st.SearchStrategy[ManyTags]:
     """Sections of more fields than some releases take; those that are too many by little are drawn often."""
-    first = MOST_TAGS_SERVED + 1
+    first = MAX_TAGS_SERVED + 1
     return (st.integers(first, first + 2) | st.integers(first, 2 * first)).map(ManyTags)
-
-
-_ALPHANUMERIC = string.ascii_letters + string.digits
-_LEGAL = _ALPHANUMERIC + ".-"
 
 
 class Software(NamedTuple):
@@ -165,11 +166,15 @@ KNOWN_CLIENTS = (
     Software("kafka-ts", "unknown"),
     Software("rskafka", "0.6.0"),
 )
-"""Names and versions as well-known clients send them. Brokers treat some of these specially, to work round their bugs."""
+"""Names and versions as well-known clients send them. Brokers treat some of these specially, to work round their
+bugs."""
 
 
 def is_illegal_text(text: str) -> bool:
-    """Return whether a name or version is illegal by every reading of the KIP: empty, or with another character than these."""
+    """Return whether a name or version is illegal by every reading of KIP-511.
+
+    It is illegal if it is empty or has a character other than the legal ones.
+    """
     return not text or any(each not in _LEGAL for each in text)
 
 
@@ -230,9 +235,7 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
     # In ASCII alone, so that the length in bytes is the drawn one.
     long = st.builds(
         lambda bad, position, length: (
-            "a" * (position * (length - 1) // 2)
-            + bad
-            + "a" * (length - 1 - position * (length - 1) // 2)
+            "a" * (position * (length - 1) // 2) + bad + "a" * (length - 1 - position * (length - 1) // 2)
         ),
         st.sampled_from("_ +\n"),
         st.sampled_from((0, 1, 2)),
@@ -242,9 +245,7 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
         st.one_of(
             st.just(""),
             one_branch(long),
-            one_branch(
-                st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)
-            ),
+            one_branch(st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)),
             st.builds(lambda bad, around: bad + around, st.sampled_from("_ é+"), around),
             st.builds(lambda around, bad: around + bad, around, st.sampled_from("_\n")),
         )

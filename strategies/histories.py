@@ -1,4 +1,6 @@
-"""What a connection has carried before the judged request: earlier requests, sent one by one or in one write with it.
+"""Earlier requests of a connection, before the judged request.
+
+They are sent one by one, or in one write with the judged request.
 
 The target's versions and ids are known only when it runs, so an earlier request is drawn as a kind;
 `conformance.assertions.histories` makes requests of the kinds.
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from strategies.weights import one_branch
 
-MOST_EARLIER = 3
+MAX_EARLIER = 3
 
 
 class Earlier(enum.Enum):
@@ -41,7 +43,8 @@ class ConnectionHistory(NamedTuple):
 
     Attributes:
         earlier: their kinds, in order.
-        at_once: whether they are in one write with the judged one; otherwise each waits for the response to the one before.
+        at_once: whether they are in one write with the judged one; otherwise each waits for the response to the one
+            before.
     """
 
     earlier: tuple[Earlier, ...] = ()
@@ -63,6 +66,6 @@ def in_one_write_with(*earlier: Earlier) -> ConnectionHistory:
 
 def histories() -> st.SearchStrategy[ConnectionHistory]:
     """No earlier request in most examples, otherwise one to three of any kinds."""
-    earlier = st.lists(st.sampled_from(Earlier), min_size=1, max_size=MOST_EARLIER).map(tuple)
+    earlier = st.lists(st.sampled_from(Earlier), min_size=1, max_size=MAX_EARLIER).map(tuple)
     some = st.builds(ConnectionHistory, earlier, st.booleans())
     return one_branch(st.one_of(st.just(ALONE), st.just(ALONE), some))

@@ -1,4 +1,6 @@
-"""Draws examples without a test, and is the only module that uses what Hypothesis does not document: where a `@given` test keeps its parts.
+"""Draws examples without a test, through undocumented parts of Hypothesis.
+
+No other module uses what Hypothesis does not document: where a `@given` test keeps its parts.
 
 `tests/strategies/test_hypothesis_adapter.py` fails if a release of Hypothesis keeps them elsewhere.
 """
@@ -39,8 +41,8 @@ def draw(
 
     Args:
         strategies: what to draw, by name.
-        take: called with the values of each example. It raises `UnsatisfiedAssumption` to reject the example, and `StopDrawing`
-            to stop drawing.
+        take: called with the values of each example. It raises `UnsatisfiedAssumption` to reject the example, and
+            `StopDrawing` to stop drawing.
         seed: the random seed.
         count: the maximum number of examples, without rejected ones.
     """
@@ -73,7 +75,10 @@ def body_of(test: Test) -> Test:
 
 @contextmanager
 def body_replaced(test: Test, take: Callable[[Test, Mapping[str, Any]], None]) -> Iterator[None]:
-    """Inside the block, a `@given` test passes its body and the values of each example to `take`; any other is left alone."""
+    """Let a `@given` test pass its body and each example's values to `take` in the block.
+
+    Any other test is left alone.
+    """
     if not is_drawn(test):
         yield
         return

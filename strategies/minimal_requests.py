@@ -1,4 +1,6 @@
-"""One minimal request of every API and version, which a broker can answer without changing anything.
+"""One minimal request of every API and version.
+
+A broker can answer it without changing anything.
 
 `minimal_requests.toml` holds the values that differ from the schema's defaults. It also lists the APIs whose
 requests would destroy something if the names in them existed.
@@ -44,7 +46,8 @@ class MinimalValues:
         everywhere: values by field name, for every API that has the field.
         by_api: values by API name; they take precedence over `everywhere`.
         destructive: the APIs that could destroy something, each with what it does and why its request is harmless.
-        nameless: those of them with a request that names nothing, each with the values that it has instead of the minimal ones.
+        nameless: those of them with a request that names nothing, each with the values that it has instead of the
+            minimal ones.
     """
 
     everywhere: Mapping[str, Any]
@@ -74,7 +77,10 @@ def minimal_request(
     client_id: str | None = PLAIN_CLIENT_ID,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Request:
-    """Return the minimal request for one version of an API, or in another layout; `values` differ from the minimal ones."""
+    """Return the minimal request for one version of an API, if wanted in another layout.
+
+    `values` replace the minimal values.
+    """
     written = api_version if layout is None else layout
     header = plain_header(api.api_key, api_version, correlation_id, client_id=client_id)
     body = minimal_body(api, written, values=values)
@@ -88,7 +94,10 @@ def minimal_body(
     values: Mapping[str, Any] = MappingProxyType({}),
     raw: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """Return the body of the minimal request for one version of an API; `values` replace fields of it, and `raw` their bytes."""
+    """Return the body of the minimal request for one version of an API.
+
+    `values` replace fields, and `raw` replaces the bytes of fields.
+    """
     minimal = minimal_values()
     own = {**minimal.everywhere, **minimal.by_api.get(api.name, {}), **values}
     return encode(_message(api.request, own), version=api_version, raw=raw)
@@ -97,9 +106,7 @@ def minimal_body(
 def _message(message: type[Any], values: Mapping[str, Any]) -> Any:
     """Build a message from those values that it has a field for."""
     fields = {field.name: field for field in message.FIELDS}
-    return message(
-        **{name: _value(fields[name], value) for name, value in values.items() if name in fields}
-    )
+    return message(**{name: _value(fields[name], value) for name, value in values.items() if name in fields})
 
 
 def _value(field: Field, value: Any) -> Any:

@@ -1,7 +1,9 @@
-"""Scripts of brokers that are newer than a client: old versions of APIs are gone, whole APIs too, and new ones have come.
+"""Scripts of brokers that are newer than a client.
 
-A client cannot know in advance what its next broker drops, so APIs that the client needs are among what is changed, and the
-property decides by what the client was seen to send.
+Old versions of APIs and complete APIs are gone, and new ones have come.
+
+A client cannot know in advance what its next broker drops, so APIs that the client needs are among what is changed, and
+the property decides by what the client was seen to send.
 """
 
 from __future__ import annotations
@@ -36,9 +38,7 @@ FIRST_UNKNOWN_VERSION = 60
 """Far above the newest version of any API that a client of today can have."""
 UNKNOWN_VERSIONS = (FIRST_UNKNOWN_VERSION, 70)
 _NEWEST = {key: high for key, _, high in healthy_ranges()}
-_OTHER_KEYS = tuple(
-    key for key in _NEWEST if key not in (API_VERSIONS_KEY, METADATA_KEY, *SASL_KEYS)
-)
+_OTHER_KEYS = tuple(key for key in _NEWEST if key not in (API_VERSIONS_KEY, METADATA_KEY, *SASL_KEYS))
 OTHER_BEGINNING_KEYS = tuple(key for key in _OTHER_KEYS if key in BEGINNING_KEYS)
 """The APIs other than Metadata that clients may use to list topics; there are scripts of their own for SASL."""
 
@@ -48,9 +48,7 @@ def raised(*api_keys: int) -> tuple[Range, ...]:
     return tuple((key, *UNKNOWN_VERSIONS) for key in sorted(api_keys))
 
 
-def broker_with_other_apis(
-    *, changed: tuple[Range, ...] = (), removed: tuple[int, ...] = ()
-) -> Script:
+def broker_with_other_apis(*, changed: tuple[Range, ...] = (), removed: tuple[int, ...] = ()) -> Script:
     """Return a script of a broker with other ranges of APIs than Metadata, or without them; a client may fail there."""
     return broker_with(Table(changed=changed, removed=removed), timeout_ms=FAILURE_MS)
 
@@ -60,9 +58,9 @@ def brokers_with_other_apis() -> st.SearchStrategy[Script]:
 
     One API with which clients begin is always among them, and up to three others of any kind.
     """
-    keys = st.tuples(
-        st.sampled_from(OTHER_BEGINNING_KEYS), st.sets(st.sampled_from(_OTHER_KEYS), max_size=3)
-    ).map(lambda drawn: sorted({drawn[0], *drawn[1]}))
+    keys = st.tuples(st.sampled_from(OTHER_BEGINNING_KEYS), st.sets(st.sampled_from(_OTHER_KEYS), max_size=3)).map(
+        lambda drawn: sorted({drawn[0], *drawn[1]})
+    )
     return keys.flatmap(lambda drawn: st.tuples(*map(_changes, drawn))).map(_with_changes)
 
 
@@ -90,9 +88,7 @@ def unknown_keys_of(script: Script) -> frozenset[int]:
     """Return the APIs of which a script's first table lists no version that a client of today can have."""
     table = next(iter(script.answers)).table
     return frozenset(
-        key
-        for key in changed_keys(script)
-        if all(low >= FIRST_UNKNOWN_VERSION for low, _ in table.ranges_of(key))
+        key for key in changed_keys(script) if all(low >= FIRST_UNKNOWN_VERSION for low, _ in table.ranges_of(key))
     )
 
 
@@ -103,13 +99,14 @@ def brokers_without_old_features() -> st.SearchStrategy[Script]:
 
 
 def broker_with_raised(*api_keys: int) -> Script:
-    """Return a script of a broker whose minimums of APIs lie above every version that a client can have; a client has to work."""
+    """Return a script of a broker whose minimum versions of APIs exceed all client versions.
+
+    A client has to work nevertheless.
+    """
     return broker_with(Table(changed=raised(*api_keys)), timeout_ms=SUCCESS_MS)
 
 
-def next_release(
-    newest: int = NEWEST_VERSION + 1, *, more: int = 0, closes_after: int = 2
-) -> Script:
+def next_release(newest: int = NEWEST_VERSION + 1, *, more: int = 0, closes_after: int = 2) -> Script:
     """Return a script of a broker of a later release, which closes each connection after some responses.
 
     Args:
@@ -121,9 +118,7 @@ def next_release(
     if more:
         later = tuple((key, 0, _NEWEST[key] + more) for key in (METADATA_KEY, FIND_COORDINATOR_KEY))
     table = Table(changed=(*later, (API_VERSIONS_KEY, 0, newest)))
-    connection = ConnectionScript(
-        newest_version=newest, answers=(Answer(table=table),), closes_after=closes_after
-    )
+    connection = ConnectionScript(newest_version=newest, answers=(Answer(table=table),), closes_after=closes_after)
     return kept_asking((connection,), ends_after=ENOUGH_RESPONSES)
 
 

@@ -1,10 +1,13 @@
-"""Scripts of brokers whose responses no correct broker sends to a correct client, or that send none.
+"""Scripts of brokers that send incorrect responses, or no response.
 
-In most of them the client cannot work, so its timeout is short. A broker that heals ends the play soon after the client works
-again, so that timeout is the longest one that a client has for it.
+No correct broker sends such responses to a correct client.
 
-Some responses have a table that is not the broker's: with an error code, or in response to another request. Such a table lists a range
-of Metadata whose newest version no client sends by itself, so that what a client sends shows whether it took the table for the broker's.
+In most of them the client cannot work, so its timeout is short. A broker that heals ends the play soon after the client
+works again, so that timeout is the longest one that a client has for it.
+
+Some responses have a table that is not the broker's: with an error code, or in response to another request. Such a
+table lists a range of Metadata whose newest version no client sends by itself, so that what a client sends shows
+whether it took the table for the broker's.
 """
 
 from __future__ import annotations
@@ -35,12 +38,14 @@ from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
 RECOVERY_MS = 10_000
 HEALS_AFTER_MS = 700
 HEALS_AFTER_CONNECTIONS = 2
-"""A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy machine."""
+"""A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy
+machine."""
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
 TLS_ALERT = bytes.fromhex("15 03 03 00 02 02 46")
-"""What a listener with TLS sends to a client without: a fatal alert. Its first four bytes, read as a size, are 352,518,912."""
+"""What a listener with TLS sends to a client without: a fatal alert. Its first four bytes, read as a size, are
+352,518,912."""
 OTHER_PROTOCOLS = (
     TLS_ALERT,
     bytes.fromhex("15 03 01 00 02 02 28"),
@@ -48,7 +53,8 @@ OTHER_PROTOCOLS = (
     b"HTTP/1.1 400 Bad Request\r\n\r\n",
     b"SSH-2.0-OpenSSH_9.6\r\n",
 )
-"""What servers of other protocols send first: more alerts of TLS, HTTP, whose first bytes are 1,213,486,160 as a size, and SSH."""
+"""What servers of other protocols send first: more alerts of TLS, HTTP, whose first bytes are 1,213,486,160 as a
+size, and SSH."""
 UNUSABLE_TABLES = (
     Table(changed=((METADATA_KEY, 60, 70),)),
     Table(changed=((METADATA_KEY, -3, -1),)),
@@ -56,8 +62,39 @@ UNUSABLE_TABLES = (
     Table(removed=(METADATA_KEY,)),
     EMPTY,
 )
-"""Tables that can be read and list no version of Metadata that a client can use: above its own, negative, reversed, or none."""
+"""Tables that can be read and list no version of Metadata that a client can use: above its own, negative, reversed,
+or none."""
 _KEYS = tuple(key for key, _, _ in healthy_ranges())
+
+
+DUPLICATE_TAG = bytes.fromhex("02 0a0161 0a0161")
+ENDLESS_COUNT = bytes.fromhex("808080808001")
+"""A count in more bytes than a count may have."""
+HUGE_FEATURE_COUNT = bytes.fromhex("01 0005ffffffff0f")
+"""The supported features, which claim to be four thousand million."""
+_ODD_TAG_SECTIONS = (
+    DUPLICATE_TAG,
+    bytes.fromhex("02 0b0161 0a0161"),
+    # More fields, and more bytes, than follow.
+    bytes.fromhex("05 0a0161"),
+    bytes.fromhex("01 0a7f61"),
+    bytes.fromhex("01 0affffffff0f61"),
+    # Fields that clients know: of a wrong size, or with a senseless count inside.
+    bytes.fromhex("01 000105"),
+    HUGE_FEATURE_COUNT,
+    bytes.fromhex("01 010400000000"),
+    bytes.fromhex("01 0200"),
+    bytes.fromhex("01 03020101"),
+    b"",
+)
+NEWEST_LISTED = (3, 6, 8)
+"""The newest versions of Metadata in such a table: those of the releases whose versions clients guess are others."""
+_JUDGED_ELSEWHERE = (
+    ErrorCode.NONE,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.REBOOTSTRAP_REQUIRED,
+)
 
 
 def other_errors() -> st.SearchStrategy[Answer]:
@@ -73,9 +110,7 @@ def misframed_refusals() -> st.SearchStrategy[Answer]:
     """UNSUPPORTED_VERSION that ends too early, is written in a flexible layout, or has a null table."""
     error = int(ErrorCode.UNSUPPORTED_VERSION)
     tables = st.sampled_from((ITSELF, EMPTY, HEALTHY))
-    cut = st.integers(0, 11).map(
-        lambda end: Answer(error_code=error, table=ITSELF, layout=0, cut_to=end)
-    )
+    cut = st.integers(0, 11).map(lambda end: Answer(error_code=error, table=ITSELF, layout=0, cut_to=end))
     flexible = st.builds(
         Answer,
         error_code=st.just(error),
@@ -115,28 +150,6 @@ def odd_tables() -> st.SearchStrategy[Answer]:
     return tables.map(lambda table: Answer(table=table))
 
 
-DUPLICATE_TAG = bytes.fromhex("02 0a0161 0a0161")
-ENDLESS_COUNT = bytes.fromhex("808080808001")
-"""A count in more bytes than a count may have."""
-HUGE_FEATURE_COUNT = bytes.fromhex("01 0005ffffffff0f")
-"""The supported features, which claim to be four thousand million."""
-_ODD_TAG_SECTIONS = (
-    DUPLICATE_TAG,
-    bytes.fromhex("02 0b0161 0a0161"),
-    # More fields, and more bytes, than follow.
-    bytes.fromhex("05 0a0161"),
-    bytes.fromhex("01 0a7f61"),
-    bytes.fromhex("01 0affffffff0f61"),
-    # Fields that clients know: of a wrong size, or with a senseless count inside.
-    bytes.fromhex("01 000105"),
-    HUGE_FEATURE_COUNT,
-    bytes.fromhex("01 010400000000"),
-    bytes.fromhex("01 0200"),
-    bytes.fromhex("01 03020101"),
-    b"",
-)
-
-
 def odd_tag_sections() -> st.SearchStrategy[Answer]:
     """Healthy tables with a tag section that is duplicate, descending, overrun, of a wrong size or oddly counted."""
     # A count of no fields in more bytes than it needs, in one too many, and one that never ends.
@@ -151,9 +164,7 @@ def odd_counts() -> st.SearchStrategy[Answer]:
     in_bytes = st.sampled_from(
         (b"\xce\x80\0", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", ENDLESS_COUNT, b"\x80")
     )
-    return (negative | in_bytes.map(lambda count: Table(count_bytes=count))).map(
-        lambda table: Answer(table=table)
-    )
+    return (negative | in_bytes.map(lambda count: Table(count_bytes=count))).map(lambda table: Answer(table=table))
 
 
 def odd_throttle_times() -> st.SearchStrategy[Answer]:
@@ -179,9 +190,9 @@ def misaddressed_answers() -> st.SearchStrategy[Answer]:
 def misframed_answers() -> st.SearchStrategy[Answer]:
     """Healthy tables in a frame that claims another size.
 
-    If it claims far more than the broker sends, the connection stays open: some clients allocate the frame only if they read its size
-    before the close. No size lies near 100 MB, which many clients
-    accept by default: a few such buffers, freed sooner or later, use about as much memory as a client may.
+    If it claims far more than the broker sends, the connection stays open: some clients allocate the frame only if they
+    read its size before the close. No size lies near 100 MB, which many clients accept by default: a few such buffers,
+    freed sooner or later, use about as much memory as a client may.
     """
     small = st.sampled_from((-1, 0, 1, 2, 3, 4, 5, 1000, INT32_MIN)) | st.integers(6, 400)
     large = st.sampled_from((10_000_000, ABSURD_SIZE, INT32_MAX))
@@ -247,16 +258,14 @@ def healing(answer: Answer) -> Script:
 
 
 def healing_after_a_huge_frame() -> Script:
-    """Return a script of a broker that begins the largest frame, and closes the connection after a moment, until it heals.
+    """Return a script of a broker that begins the largest frame, soon closes the connection, and later heals.
 
     A client that makes room for it has done so before it learns of the end.
     """
     return healing(Answer(claimed_size=INT32_MAX, pieces=3, delay_ms=100))
 
 
-def healing_connections(
-    *connections: ConnectionScript, heals_after_ms: int = HEALS_AFTER_MS
-) -> Script:
+def healing_connections(*connections: ConnectionScript, heals_after_ms: int = HEALS_AFTER_MS) -> Script:
     """Return a script of a broker that heals.
 
     Args:
@@ -273,7 +282,10 @@ def healing_connections(
 
 
 def brokers_that_heal() -> st.SearchStrategy[Script]:
-    """Brokers with `nonsense_answers`, or that close or reset before or after the table, and are healthy after a while."""
+    """Brokers that send `nonsense_answers`, close or reset, and are healthy after a while.
+
+    A connection ends before or after the table.
+    """
     ends = st.sampled_from(
         (
             *(Answer(action="close"), Answer(action="reset")),
@@ -292,9 +304,7 @@ def swapping_broker() -> Script:
     return one_node(*(pair * 3), timeout_ms=FAILURE_MS)
 
 
-def without_answer(
-    action: str = "close", *, on_open: str = "serve", newest: int | None = None
-) -> Script:
+def without_answer(action: str = "close", *, on_open: str = "serve", newest: int | None = None) -> Script:
     """Return a script of a broker that gives no response to ApiVersions, or only up to version `newest`."""
     answer = Answer(action=action)  # type: ignore[arg-type]
     if newest is None:
@@ -305,7 +315,11 @@ def without_answer(
 
 
 def brokers_before_api_versions() -> st.SearchStrategy[Script]:
-    """Brokers that close, reset or stay silent, on every connection, on ApiVersions, or on its newer versions; or that answer it only after the next request, or after the response to that."""
+    """Brokers that do not answer ApiVersions or its newer versions, or answer late.
+
+    They close, reset or stay silent on ApiVersions or its newer versions, or close or stay silent on every connection.
+    A late response comes after the next request, or after the response to that request.
+    """
     actions = st.sampled_from(("close", "reset", "silence"))
     return st.one_of(
         st.builds(without_answer, actions),
@@ -314,16 +328,6 @@ def brokers_before_api_versions() -> st.SearchStrategy[Script]:
         st.just(always_answering(Answer(held_back=True))),
         st.just(swapping_broker()),
     )
-
-
-NEWEST_LISTED = (3, 6, 8)
-"""The newest versions of Metadata in such a table: those of the releases whose versions clients guess are others."""
-_JUDGED_ELSEWHERE = (
-    ErrorCode.NONE,
-    ErrorCode.UNSUPPORTED_VERSION,
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.REBOOTSTRAP_REQUIRED,
-)
 
 
 def table_with_error(error_code: int, newest: int = NEWEST_LISTED[0]) -> Script:

@@ -18,6 +18,19 @@ from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read
 from wire.headers import CLIENT_ID_LENGTH_END, PLAIN_CORRELATION_ID
 from wire.primitives import INT32_MAX, INT32_MIN, write_int32
 
+OTHER_PROTOCOLS: Mapping[str, bytes] = {
+    "the PROXY protocol, v1": b"PROXY TCP4 192.0.2.1 192.0.2.2 51234 9092\r\n",
+    "the PROXY protocol, v2": bytes.fromhex("0d0a0d0a000d0a515549540a 21 11 000c c0000201 c0000202 c822 2384"),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost:9092\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "SSH": b"SSH-2.0-OpenSSH_9.9\r\n",
+    "TLS": bytes.fromhex(
+        "16030100490100004503030000000000000000000000000000000000000000000000000000000000000000"
+        "00000213010100001a002b0003020304000a00040002001d000d0004000208040033000200 00"
+    ),
+}
+"""What reaches a broker's port by mistake. The first four bytes of each are a size above every limit."""
+
 
 def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
     """Return a plain request with this size prefix; `sent_bytes` truncates its payload."""
@@ -57,7 +70,10 @@ def build_cut_short(plain: Request, kept: int, tail: bytes = b"") -> Request:
 
 
 def build_with_frame_inside(inner: Request) -> Request:
-    """Return a request in v0 whose client id is another request, with a size prefix that ends where that request begins."""
+    """Return a v0 request whose client id is another request.
+
+    The size prefix ends where the other request begins.
+    """
     plain = build_request(version=0, client_id=inner.data.decode())
     return build_cut_short(plain, CLIENT_ID_LENGTH_END)
 
@@ -75,9 +91,7 @@ def frames_with_small_size() -> st.SearchStrategy[Request]:
     none of its parts becomes a request that changes the broker.
     """
     plain = st.builds(
-        lambda version, correlation_id: build_request(
-            version=version, correlation_id=correlation_id
-        ),
+        lambda version, correlation_id: build_request(version=version, correlation_id=correlation_id),
         st.integers(0, NEWEST_VERSION + 1),
         st.integers(8, 99),
     )
@@ -111,15 +125,11 @@ def short_frames() -> st.SearchStrategy[Request]:
     )
 
 
-def build_short_frame(
-    version: int, kept: int, *, correlation_id: int = PLAIN_CORRELATION_ID
-) -> Request:
+def build_short_frame(version: int, kept: int, *, correlation_id: int = PLAIN_CORRELATION_ID) -> Request:
     """Return a complete frame with the first `kept` bytes of a plain request."""
     plain = build_request(version=version, correlation_id=correlation_id)
     payload = plain.data[SIZE_BYTES:][:kept]
-    return Request(
-        data=encode_frame(payload), header=plain.header, broken=f"a frame of {kept} bytes"
-    )
+    return Request(data=encode_frame(payload), header=plain.header, broken=f"a frame of {kept} bytes")
 
 
 def build_whole_frame_of(size: int) -> Request:
@@ -145,22 +155,6 @@ def partial_frames() -> st.SearchStrategy[Request]:
         return build_part(plain, 1 + position % (len(plain.data) - 1))
 
     return st.builds(cut, st.integers(0, NEWEST_VERSION + 1), st.integers(0, 200))
-
-
-OTHER_PROTOCOLS: Mapping[str, bytes] = {
-    "the PROXY protocol, v1": b"PROXY TCP4 192.0.2.1 192.0.2.2 51234 9092\r\n",
-    "the PROXY protocol, v2": bytes.fromhex(
-        "0d0a0d0a000d0a515549540a 21 11 000c c0000201 c0000202 c822 2384"
-    ),
-    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost:9092\r\n\r\n",
-    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "SSH": b"SSH-2.0-OpenSSH_9.9\r\n",
-    "TLS": bytes.fromhex(
-        "16030100490100004503030000000000000000000000000000000000000000000000000000000000000000"
-        "00000213010100001a002b0003020304000a00040002001d000d0004000208040033000200 00"
-    ),
-}
-"""What reaches a broker's port by mistake. The first four bytes of each are a size above every limit."""
 
 
 def build_first_bytes(protocol: str, *, following: bool = False) -> Request:

@@ -1,8 +1,10 @@
-"""Requests that the sources neither describe nor clearly forbid, and that Apache Kafka parses in its own way.
+"""Requests that the sources neither describe nor clearly forbid.
 
-A varint, the order of tags, a string of the body or the client id may be odd, and version, header and body may belong to different
-versions. The `broken` attribute says what is odd about each. Whether a release serves it is pinned per release, or predicted by
-the reference model.
+Apache Kafka parses them in its own way.
+
+A varint, the order of tags, a string of the body or the client id may be odd, and version, header and body may belong
+to different versions. The `broken` attribute says what is odd about each. Whether a release serves it is pinned per
+release, or predicted by the reference model.
 """
 
 from __future__ import annotations
@@ -52,6 +54,19 @@ NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
 """Bytes that are no UTF-8: impossible, cut off, overlong, a surrogate, and above the last character."""
 
 
+NAMES = ("client_software_name", "client_software_version")
+CLUSTER_ID = "cluster_id"
+MAX_BYTES = 60_000
+_WITH_IDS = replace(
+    PLAIN_BODY,
+    # Next to a cluster id that is not null, a node id keeps the ids from being half given.
+    cluster_id="a",
+    node_id=7,
+)
+HEADER_VERSIONS = (PLAIN_REQUEST_HEADER, FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER)
+"""The versions of request headers, that of KIP-1313, a proposal, included."""
+
+
 def build_with_client_id_bytes(version: int, client_id: bytes) -> Request:
     """Return a request whose client id consists of these bytes, length included."""
     return encode_request(
@@ -83,9 +98,7 @@ def client_ids_that_are_not_utf_8() -> st.SearchStrategy[bytes]:
     """Encoded client ids, length included, whose bytes are not UTF-8."""
     around = st.binary(max_size=8).map(lambda data: data.translate(None, _METRIC_MARKS))
     return st.builds(
-        lambda before, wrong, after: (
-            write_int16(len(before + wrong + after)) + before + wrong + after
-        ),
+        lambda before, wrong, after: write_int16(len(before + wrong + after)) + before + wrong + after,
         around,
         st.sampled_from(NOT_UTF_8),
         # An ASCII byte follows, so that the wrong bytes never become part of a valid character.
@@ -148,9 +161,7 @@ def tag_sections_with_odd_varints() -> st.SearchStrategy[bytes]:
 def requests_with_odd_varints() -> st.SearchStrategy[Request]:
     """Flexible requests with an odd varint in the tag section of their header or body."""
     return st.builds(
-        lambda version, part, section: build_with_tag_section(
-            version, part, section, broken="odd varint"
-        ),
+        lambda version, part, section: build_with_tag_section(version, part, section, broken="odd varint"),
         FLEXIBLE_VERSIONS,
         st.sampled_from(PARTS),
         tag_sections_with_odd_varints(),
@@ -166,14 +177,10 @@ def build_with_tags(version: int, part: str, tags: tuple[int, ...]) -> Request:
 def requests_with_tags_out_of_order() -> st.SearchStrategy[Request]:
     """Flexible requests with a duplicate tag, or tags that do not ascend, in the header or body."""
     numbers = st.integers(FIRST_TAG_NOBODY_KNOWS, FIRST_TAG_NOBODY_KNOWS + 40)
-    tags = st.lists(numbers, min_size=2, max_size=5).filter(
-        lambda drawn: drawn != sorted(set(drawn))
-    )
+    tags = st.lists(numbers, min_size=2, max_size=5).filter(lambda drawn: drawn != sorted(set(drawn)))
     return st.builds(build_with_tags, FLEXIBLE_VERSIONS, st.sampled_from(PARTS), tags.map(tuple))
 
 
-NAMES = ("client_software_name", "client_software_version")
-CLUSTER_ID = "cluster_id"
 ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT = (
     "odd length of",
     "length beyond the frame of",
@@ -181,18 +188,9 @@ ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT = (
     "not UTF-8:",
 )
 """The beginnings of `broken`."""
-MOST_BYTES = 60_000
-_WITH_IDS = replace(
-    PLAIN_BODY,
-    # Next to a cluster id that is not null, a node id keeps the ids from being half given.
-    cluster_id="a",
-    node_id=7,
-)
 
 
-def build_with_string(
-    version: int, field: str, data: bytes, *, broken: str, ids: bool = False
-) -> Request:
+def build_with_string(version: int, field: str, data: bytes, *, broken: str, ids: bool = False) -> Request:
     """Return a flexible request in which one string of the body consists of these bytes, length included."""
     body = _WITH_IDS if ids and version >= FIRST_VERSION_WITH_CLUSTER_CHECK else PLAIN_BODY
     return encode_request(
@@ -209,9 +207,7 @@ def _fields() -> st.SearchStrategy[tuple[int, str]]:
         st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
         st.sampled_from(NAMES),
     )
-    return named | st.tuples(
-        st.integers(FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION), st.just(CLUSTER_ID)
-    )
+    return named | st.tuples(st.integers(FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION), st.just(CLUSTER_ID))
 
 
 def _requests_with(data: st.SearchStrategy[bytes], broken: str) -> st.SearchStrategy[Request]:
@@ -237,7 +233,10 @@ def compact_string(length: int, data: bytes) -> bytes:
 
 
 def requests_with_string_overrun() -> st.SearchStrategy[Request]:
-    """Requests with a string whose length reaches beyond the frame; those next to 32767, the longest, are drawn often."""
+    """Requests with a string whose length reaches beyond the frame.
+
+    Lengths next to 32767, the longest, are drawn often.
+    """
     longest = st.sampled_from((INT16_MAX, INT16_MAX + 1))
     lengths = st.integers(60, 300) | longest | st.integers(60, 2 * INT16_MAX)
     announced = st.builds(compact_string, lengths, st.binary(max_size=4))
@@ -246,7 +245,7 @@ def requests_with_string_overrun() -> st.SearchStrategy[Request]:
 
 def requests_with_too_long_string() -> st.SearchStrategy[Request]:
     """Requests with a complete string of more than 32767 bytes; 32768 is drawn often."""
-    lengths = st.just(INT16_MAX + 1) | st.integers(INT16_MAX + 1, MOST_BYTES)
+    lengths = st.just(INT16_MAX + 1) | st.integers(INT16_MAX + 1, MAX_BYTES)
     complete = st.builds(
         lambda length, letter: compact_string(length, letter * length),
         lengths,
@@ -260,9 +259,7 @@ def texts_that_are_not_utf_8() -> st.SearchStrategy[bytes]:
     around = st.text(st.sampled_from("abc019"), max_size=4).map(str.encode)
     return st.builds(
         # An ASCII byte follows, so that the wrong bytes never become part of a valid character.
-        lambda before, wrong, after: compact_string(
-            len(before + wrong + b"a" + after), before + wrong + b"a" + after
-        ),
+        lambda before, wrong, after: compact_string(len(before + wrong + b"a" + after), before + wrong + b"a" + after),
         around,
         st.sampled_from(NOT_UTF_8),
         around,
@@ -296,10 +293,6 @@ def requests_with_odd_strings() -> st.SearchStrategy[Request]:
     )
 
 
-HEADER_VERSIONS = (PLAIN_REQUEST_HEADER, FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER)
-"""The versions of request headers, that of KIP-1313, a proposal, included."""
-
-
 def build_mixed(
     version: int,
     header_version: int,
@@ -324,9 +317,7 @@ def build_mixed(
 def _is_mixed(version: int, header_version: int, body_version: int) -> bool:
     """Return whether the three differ in more than a body that is the same in both versions."""
     own = header_version == request_header_version(API_VERSIONS_KEY, version)
-    same_body = encode(PLAIN_BODY, version=body_version) == encode(
-        PLAIN_BODY, version=min(version, NEWEST_VERSION)
-    )
+    same_body = encode(PLAIN_BODY, version=body_version) == encode(PLAIN_BODY, version=min(version, NEWEST_VERSION))
     return not (own and same_body)
 
 
@@ -338,9 +329,7 @@ def requests_with_mixed_layouts() -> st.SearchStrategy[Request]:
         st.integers(0, NEWEST_VERSION),
     ).filter(lambda triple: _is_mixed(*triple))
     ids = st.just(NO_INSTANCE_ID) | st.integers(0, 2**128 - 1).map(lambda value: UUID(int=value))
-    return st.builds(
-        lambda triple, instance_id: build_mixed(*triple, instance_id=instance_id), triples, ids
-    )
+    return st.builds(lambda triple, instance_id: build_mixed(*triple, instance_id=instance_id), triples, ids)
 
 
 def requests_with_any_body() -> st.SearchStrategy[Request]:
@@ -348,13 +337,14 @@ def requests_with_any_body() -> st.SearchStrategy[Request]:
     small_numbers = st.lists(st.integers(0, 6), max_size=24).map(bytes)
     # Without a least size, long ones are hardly ever drawn.
     any_bytes = one_branch(st.binary(max_size=60) | st.binary(min_size=30, max_size=60))
-    return api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, bodies=any_bytes | small_numbers
-    )
+    return api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, bodies=any_bytes | small_numbers)
 
 
 def odd_requests() -> st.SearchStrategy[Request]:
-    """Requests that releases parse in their own ways: odd varints, strings and tags, and layouts that do not fit together."""
+    """Requests that releases parse in their own ways.
+
+    Varints, strings or tags are odd, or layouts do not fit together.
+    """
     return one_branch(
         st.one_of(
             requests_with_odd_varints(),

@@ -1,7 +1,8 @@
 """Requests of other APIs than ApiVersions.
 
-`bare_requests` are a header and some bytes, for refusals before the broker reads a body; `passed_requests` are those that a proxy
-has no reason to change; `tagged_headers` have any tag section in their header. Which versions a target lists is known only when it runs.
+`bare_requests` are a header and some bytes, for refusals before the broker reads a body; `passed_requests` are those
+that a proxy has no reason to change; `tagged_headers` have any tag section in their header. Which versions a target
+lists is known only when it runs.
 """
 
 from __future__ import annotations
@@ -28,6 +29,22 @@ from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS
 KNOWN_KEYS = st.integers(0, 99)
 """All keys of Kafka so far and a few beyond. They are drawn often, because most int16 keys are unassigned."""
 NEAR_VERSIONS = st.integers(-2, 20)
+
+
+PASSED_KEYS = (
+    api_keys.LIST_GROUPS_KEY,
+    api_keys.DESCRIBE_GROUPS_KEY,
+    api_keys.OFFSET_FETCH_KEY,
+    api_keys.LIST_OFFSETS_KEY,
+    api_keys.HEARTBEAT_KEY,
+    api_keys.DESCRIBE_CONFIGS_KEY,
+    api_keys.DESCRIBE_ACLS_KEY,
+    api_keys.DESCRIBE_CLIENT_QUOTAS_KEY,
+    api_keys.LIST_TRANSACTIONS_KEY,
+)
+"""APIs that only read, and whose responses name no address and no time."""
+MAX_CLIENT_ID = 300
+MAX_VERSIONS = 8
 
 
 def build_bare_request(
@@ -95,21 +112,6 @@ def distances() -> st.SearchStrategy[int]:
     return (near | st.integers(-INT16_MAX, INT16_MAX)).filter(bool)
 
 
-PASSED_KEYS = (
-    api_keys.LIST_GROUPS_KEY,
-    api_keys.DESCRIBE_GROUPS_KEY,
-    api_keys.OFFSET_FETCH_KEY,
-    api_keys.LIST_OFFSETS_KEY,
-    api_keys.HEARTBEAT_KEY,
-    api_keys.DESCRIBE_CONFIGS_KEY,
-    api_keys.DESCRIBE_ACLS_KEY,
-    api_keys.DESCRIBE_CLIENT_QUOTAS_KEY,
-    api_keys.LIST_TRANSACTIONS_KEY,
-)
-"""APIs that only read, and whose responses name no address and no time."""
-LONGEST_CLIENT_ID = 300
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedRequest:
     """A request in a version that only the proxy's table tells.
@@ -134,11 +136,8 @@ def passed_requests() -> st.SearchStrategy[PassedRequest]:
         api_key=st.sampled_from(PASSED_KEYS),
         below_newest=st.integers(0, 3),
         correlation_id=ORDINARY_CORRELATION_IDS,
-        client_id=client_ids(max_bytes=LONGEST_CLIENT_ID),
+        client_id=client_ids(max_bytes=MAX_CLIENT_ID),
     )
-
-
-MOST_VERSIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +145,8 @@ class TaggedHeader:
     """A request of an API that only reads, in a flexible version.
 
     Attributes:
-        place: index into the flexible versions that the target serves, modulo their number. Stored failures have this name.
+        place: index into the flexible versions that the target serves, modulo their number. Stored failures have this
+            name.
         section: the bytes of the header's tag section.
     """
 
@@ -162,6 +162,6 @@ def tagged_headers(sections: st.SearchStrategy[bytes]) -> st.SearchStrategy[Tagg
     """Requests of other APIs whose headers have one of the given tag sections."""
     return st.builds(
         TaggedHeader,
-        place=st.integers(0, MOST_VERSIONS - 1),
+        place=st.integers(0, MAX_VERSIONS - 1),
         section=sections,
     )

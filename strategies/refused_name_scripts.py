@@ -1,4 +1,7 @@
-"""Scripts of brokers that refuse the name of a client's software with INVALID_REQUEST, as KIP-511 has it."""
+"""Scripts of brokers that refuse a client software name with INVALID_REQUEST.
+
+KIP-511 defines the error.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,7 @@ from strategies.weights import one_branch
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 
-REFUSED_NAME = Answer(
-    error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, delay_ms=ERROR_AFTER_MS
-)
+REFUSED_NAME = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY, delay_ms=ERROR_AFTER_MS)
 
 
 def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
@@ -33,7 +34,9 @@ def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
 
 
 def name_refused_by_an_older_broker(newest: int = FIRST_FLEXIBLE_VERSION) -> Script:
-    """Return a script of a broker that refuses the name in every version that has one, and serves those without; a client must not hide the error by those.
+    """Return a script of a broker that refuses the name in each version that has one, and serves the others.
+
+    A client must not hide the error by using versions without a name.
 
     Args:
         newest: the newest version of ApiVersions that it supports; it refuses a newer one with its range.
@@ -55,7 +58,10 @@ def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
 
 
 def refused_again_and_again() -> Script:
-    """Return a script of a broker that refuses names, for a client that asks again after each error, so that what it does not free adds up."""
+    """Return a script of a broker that refuses names, for a client that keeps asking.
+
+    The client asks again after each error, so that unreleased resources add up.
+    """
     return replace(refused_for_name(), keeps_asking=True)
 
 

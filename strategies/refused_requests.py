@@ -1,4 +1,7 @@
-"""Well-formed requests of a served version that a broker refuses, for properties about what a refusal consists of."""
+"""Well-formed requests of a served version that a broker refuses.
+
+Properties about the content of a refusal use them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Scripts of brokers with SASL or TLS: those of other modules, and ones that treat the requests before and after authentication differently.
+"""Scripts of brokers with SASL or TLS.
 
-A client may ask for versions twice on a connection with SASL, as the Java client does: in version 0 before authentication, and
-in its newest version after it.
+They are scripts of other modules, or treat the requests before and after authentication differently.
+
+A client may ask for versions twice on a connection with SASL, as the Java client does: in version 0 before
+authentication, and in its newest version after it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,9 @@ SASL_STEPS = 2
 """The requests of SASL on a connection: SaslHandshake and SaslAuthenticate."""
 
 
+_SASL_RANGES = (None, (0, 0), (0, 1), (0, 2), (0, 9), (1, 1), (1, 2), (2, 2), (3, 9))
+
+
 def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
     """Return a script on another listener; the steps of SASL come on top of the responses that it counts."""
     if listener not in SASL_LISTENERS:
@@ -60,9 +65,7 @@ def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
     nodes = tuple(
         NodeScript(
             connections=tuple(
-                each
-                if each.closes_after is None
-                else replace(each, closes_after=each.closes_after + SASL_STEPS)
+                each if each.closes_after is None else replace(each, closes_after=each.closes_after + SASL_STEPS)
                 for each in node.connections
             )
         )
@@ -72,19 +75,17 @@ def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
     return replace(script, listener=listener, nodes=nodes, ends_after=ends_after)
 
 
-def broker_with_sasl_ranges(
-    handshake: tuple[int, int] | None, authenticate: tuple[int, int] | None
-) -> Script:
-    """Return a script of a broker with other ranges of SaslHandshake and SaslAuthenticate; None for an API that it lacks."""
+def broker_with_sasl_ranges(handshake: tuple[int, int] | None, authenticate: tuple[int, int] | None) -> Script:
+    """Return a script of a broker with other ranges of SaslHandshake and SaslAuthenticate.
+
+    None stands for an API that the broker lacks.
+    """
     ranges = {SASL_HANDSHAKE_KEY: handshake, SASL_AUTHENTICATE_KEY: authenticate}
     table = Table(
         changed=tuple((key, *range_) for key, range_ in ranges.items() if range_ is not None),
         removed=tuple(key for key, range_ in ranges.items() if range_ is None),
     )
     return secured(broker_with(table, timeout_ms=SUCCESS_MS))
-
-
-_SASL_RANGES = (None, (0, 0), (0, 1), (0, 2), (0, 9), (1, 1), (1, 2), (2, 2), (3, 9))
 
 
 def brokers_with_sasl_ranges() -> st.SearchStrategy[Script]:
@@ -109,7 +110,10 @@ def lists_steps(script: Script, steps: Mapping[int, int]) -> bool:
 
 
 def sasl_brokers_that_name_their_range() -> st.SearchStrategy[Script]:
-    """Brokers with SASL that refuse a newer version of ApiVersions with their range, before and after authentication."""
+    """SASL brokers that refuse a newer version of ApiVersions with their range.
+
+    They refuse it before and after authentication.
+    """
     return brokers_that_name_their_range().map(secured)
 
 
@@ -132,8 +136,8 @@ def sasl_brokers_that_refuse_names() -> st.SearchStrategy[Script]:
 def second_answer(answer: Answer, listener: str = SASL_PLAINTEXT) -> Script:
     """Return a script of a broker that gives a response to the second request for versions of each connection alone.
 
-    A client with SASL may ask again after authentication; any other one asks again because its first version is refused,
-    unless that is the oldest one with a name.
+    A client with SASL may ask again after authentication; any other one asks again because its first version is
+    refused, unless that is the oldest one with a name.
     """
     first = Answer() if listener in SASL_LISTENERS else _refusal_above(FIRST_FLEXIBLE_VERSION)
     return one_node(first, answer, Answer(), timeout_ms=FAILURE_MS, listener=listener)
@@ -145,7 +149,10 @@ def _refusal_above(newest: int) -> Answer:
 
 
 def second_version_refused(newest: int) -> Script:
-    """Return a script of a broker with SASL that refuses the version after authentication and names one up to which it has them."""
+    """Return a script of a SASL broker that refuses the version sent after authentication.
+
+    The refusal names `newest`, up to which the broker has versions.
+    """
     return replace(second_answer(_refusal_above(newest)), timeout_ms=SUCCESS_MS)
 
 
@@ -211,7 +218,8 @@ def sasl_nonsense(answer: Answer, *, after_authentication: bool = False) -> Scri
 
     Args:
         answer: the response.
-        after_authentication: whether the first request of each connection is answered well; a client that asks once works.
+        after_authentication: whether the first request of each connection is answered well; a client that asks once
+            works.
     """
     answers = (Answer(), answer) if after_authentication else (answer,)
     return one_node(*answers, timeout_ms=FAILURE_MS, listener=SASL_PLAINTEXT)

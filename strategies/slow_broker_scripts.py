@@ -1,4 +1,7 @@
-"""Scripts of brokers that are slow, or that fail for seconds and then work: longer than a client waits for one request."""
+"""Scripts of brokers that are slow, or fail for seconds and then work.
+
+Both take longer than a client waits for one request.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +55,20 @@ def brokers_that_fail_for_long() -> st.SearchStrategy[Script]:
 
 
 def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS, always: bool = True) -> Script:
-    """Return a script of a healthy broker that takes seconds for the first table of a connection, on each or on the first one alone."""
+    """Return a script of a healthy broker that takes seconds for a connection's first table.
+
+    It does so on each connection, or on the first alone if `always` is false.
+    """
     slow = ConnectionScript(answers=(Answer(pieces=pieces, delay_ms=delay_ms), Answer()))
     connections = (slow,) if always else (slow, ConnectionScript())
     return all_connections(*connections, timeout_ms=RECOVERY_MS)
 
 
 def slow_brokers() -> st.SearchStrategy[Script]:
-    """Brokers that pause for seconds before their table, or both before it and inside its frame, always or only at first."""
+    """Brokers that pause for seconds before their table, and perhaps inside its frame.
+
+    The pauses come always, or only on the first connection.
+    """
     before = st.integers(LONG_PAUSE_MS // 2, LONG_PAUSE_MS).map(lambda pause: (1, pause))
     inside = st.just((2, LONG_PAUSE_MS // 2))
     return st.builds(
@@ -74,14 +83,12 @@ def late_table(newest: int = NEWEST_AFTER_LATE, *, always: bool = True) -> Scrip
 
     Args:
         newest: the newest version of Metadata in the later tables.
-        always: whether these come late as well, to a client that asks once. Otherwise they come at once, and a client that
-            keeps asking is still at work when the first one comes.
+        always: whether these come late as well, to a client that asks once. Otherwise they come at once, and a client
+            that keeps asking is still at work when the first one comes.
     """
     first = ConnectionScript(answers=(Answer(delay_ms=LONG_PAUSE_MS),))
     table = metadata_ranges(0, newest)
-    later = ConnectionScript(
-        answers=(Answer(delay_ms=LONG_PAUSE_MS if always else 0, table=table),)
-    )
+    later = ConnectionScript(answers=(Answer(delay_ms=LONG_PAUSE_MS if always else 0, table=table),))
     return all_connections(
         *(first, later),
         ends_after=None if always else ENOUGH_AFTER_LATE,

@@ -1,4 +1,7 @@
-"""Scripts of healthy brokers whose responses have an unusual form, which every client has to read: split into pieces, or with features from level 0 on."""
+"""Scripts of healthy brokers with unusual responses that every client has to read.
+
+Responses are split into pieces, or have features from level 0 on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from reference_model.clients.scripts.script import (
     Script,
     all_connections,
 )
-from strategies.broker_scripts import LONGEST_DELAY_MS, SUCCESS_MS
+from strategies.broker_scripts import MAX_DELAY_MS, SUCCESS_MS
 from wire.api_versions import FIRST_VERSION_WITH_ZERO_MINIMUM, NEWEST_VERSION
 
 SINGLE_BYTES = 10_000
@@ -36,16 +39,12 @@ def split_response(pieces: int, delay_ms: int = 0, *, newest: int = NEWEST_VERSI
 def brokers_that_split_responses() -> st.SearchStrategy[Script]:
     """Healthy brokers that write their table in a few pieces with pauses of up to half a second, or in single bytes."""
     few = st.builds(
-        lambda pieces, delay_ms, newest: split_response(
-            pieces, min(delay_ms, LONGEST_DELAY_MS // pieces), newest=newest
-        ),
+        lambda pieces, delay_ms, newest: split_response(pieces, min(delay_ms, MAX_DELAY_MS // pieces), newest=newest),
         st.integers(2, 5),
         st.integers(1, 500),
         st.integers(0, NEWEST_VERSION),
     )
-    return few | st.integers(0, NEWEST_VERSION).map(
-        lambda newest: split_response(SINGLE_BYTES, newest=newest)
-    )
+    return few | st.integers(0, NEWEST_VERSION).map(lambda newest: split_response(SINGLE_BYTES, newest=newest))
 
 
 def features_from_level_0(

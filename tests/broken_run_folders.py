@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
 from reports.records import HASHED_PARTS, RunRefusal
-from reports.run_limits import LARGEST_FILE_BYTES
+from reports.run_limits import MAX_FILE_BYTES
 from tests.run_folders import (
     clause_entry,
     example_row,
@@ -27,7 +27,7 @@ from tests.run_folders import (
     write_header,
     write_run,
 )
-from wire.foreign_json import MOST_DEPTH
+from wire.foreign_json import MAX_DEPTH
 
 ROWS = 3
 NOT_UTF8 = os.fsdecode(b"bad\xff")
@@ -176,7 +176,7 @@ def write_failure_file(folder: Path, name: str = "exchange.txt") -> Path:
 def _write_large_dump(folder: Path) -> None:
     with write_failure_file(folder).open("wb") as file:
         # A hole in the file: it takes no space on disk.
-        file.truncate(LARGEST_FILE_BYTES + 1)
+        file.truncate(MAX_FILE_BYTES + 1)
 
 
 def _link_header(folder: Path) -> None:
@@ -261,7 +261,7 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "a list as header": (_write_header_text("[1]"), RunRefusal.DAMAGED_HEADER),
     "a header nested too deeply": (_write_header_text("[" * 200_000), RunRefusal.DAMAGED_HEADER),
     "one list more than is read": (
-        _change_header(weather=json.loads("[" * MOST_DEPTH + "]" * MOST_DEPTH)),
+        _change_header(weather=json.loads("[" * MAX_DEPTH + "]" * MAX_DEPTH)),
         RunRefusal.DAMAGED_HEADER,
     ),
     "objects nested too deeply": (
@@ -429,9 +429,7 @@ _EXCUSES: Mapping[str, Mapping[str, Any]] = {
 }
 EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "failed": _in_turn(_VIOLATING, _change_footer(exit_status=1)),
-    "nested as deeply as is read": _change_header(
-        weather=json.loads("[" * (MOST_DEPTH - 1) + "]" * (MOST_DEPTH - 1))
-    ),
+    "nested as deeply as is read": _change_header(weather=json.loads("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1))),
     "failed by a test of no cell": _change_footer(exit_status=1),
     **{
         name: _in_turn(_VIOLATING, _change_header(planned_cells=[planned_cell(**of_cell)]))
@@ -444,8 +442,6 @@ EXPLAINED: Mapping[str, Callable[[Path], object]] = {
 
 OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
     "older": _change_columns(lambda table: table.drop_columns(["request"])),
-    "newer": _change_columns(
-        lambda table: table.append_column("weather", pa.array(["fine"] * ROWS))
-    ),
+    "newer": _change_columns(lambda table: table.append_column("weather", pa.array(["fine"] * ROWS))),
 }
 """Change a run's rows to the columns of another version of the suite; such runs still count."""

@@ -1,4 +1,7 @@
-"""What some tests need of the machine, and no Python package installs; and programs that take the place of others."""
+"""Programs that some tests need, and scripts that take the place of programs.
+
+No Python package installs the programs that are needed.
+"""
 
 from __future__ import annotations
 

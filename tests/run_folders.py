@@ -44,9 +44,7 @@ def target_entry(id_: str = DEFAULT_TARGET, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def planned_cell(
-    clause: str = DEFAULT_CLAUSE, target: str = DEFAULT_TARGET, **changes: Any
-) -> dict[str, Any]:
+def planned_cell(clause: str = DEFAULT_CLAUSE, target: str = DEFAULT_TARGET, **changes: Any) -> dict[str, Any]:
     """Return one entry of a header's `planned_cells`, applicable unless `changes` say otherwise."""
     return {
         "clause": clause,
@@ -93,9 +91,7 @@ def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str
     } | changes
 
 
-def client_run_header(
-    verdicts: Mapping[str, str], *, language: str | None = None, **changes: Any
-) -> dict[str, Any]:
+def client_run_header(verdicts: Mapping[str, str], *, language: str | None = None, **changes: Any) -> dict[str, Any]:
     """Return the header of a run that judges clients by one clause; its rows are those of `client_rows`.
 
     Args:
@@ -130,7 +126,8 @@ def client_rows(header: Mapping[str, Any], verdicts: Mapping[str, str]) -> list[
 
 
 def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> dict[str, Any]:
-    """Return one example row of the header's first planned cell: it conforms, and names a client if clauses are not of brokers."""
+    """Return one example row of the header's first planned cell: it conforms, and names a client if clauses are not
+    of brokers."""
     cell = header["planned_cells"][0]
     is_of_broker = any(clause["role"] == "broker" for clause in header["clauses"])
     target = next(entry for entry in header["targets"] if entry["id"] == cell["target"])
@@ -157,9 +154,7 @@ def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> d
     } | changes
 
 
-def write_run(
-    folder: Path, header: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()
-) -> Path:
+def write_run(folder: Path, header: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()) -> Path:
     """Write a run folder whose footer counts the given rows and fits their verdicts, and return the folder."""
     folder.mkdir(parents=True)
     failed = any(row["verdict"] == "violates" for row in examples)

@@ -47,7 +47,8 @@ def test_grid_and_images_are_extras() -> None:
 
 
 def test_image_is_built_from_all_of_the_wheel() -> None:
-    """`.dockerignore` lets in every folder that the wheel consists of; hatch leaves out a missing one without an error."""
+    """`.dockerignore` lets in every folder that the wheel consists of; hatch leaves out a missing one without an
+    error."""
     lines = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
     wheel = WHOLE["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {f"!{name}" for name in wheel["only-include"]} <= set(lines)

@@ -1,4 +1,7 @@
-"""The numbers of the APIs that the suite, the model and its defects name. Numbers alone: nothing here reads or writes bytes."""
+"""The numbers of the APIs that the suite, the model and its defects name.
+
+This module has only numbers. It reads and writes no bytes.
+"""
 
 PRODUCE_KEY = 0
 FETCH_KEY = 1

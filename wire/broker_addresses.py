@@ -1,8 +1,10 @@
-"""The addresses of brokers in responses, read, and replaced by others, as a proxy has to do for its clients to come back.
+"""Reader and replacer of the addresses of brokers in responses.
+
+A proxy replaces addresses so that its clients come back to it.
 
 Clients learn addresses from Metadata, FindCoordinator and DescribeCluster, and from Produce, Fetch, ShareFetch and
-ShareAcknowledge, which name the new leader of a partition (KIP-951). Of the latter only the responses are described here.
-Source: the message schemas of release 4.4.0; a test compares them.
+ShareAcknowledge, which name the new leader of a partition (KIP-951). Of the latter only the responses are described
+here. Source: the message schemas of release 4.4.0; a test compares them.
 """
 
 from __future__ import annotations
@@ -156,7 +158,8 @@ def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAn
     """Return the addresses of brokers that a response names.
 
     Returns:
-        The addresses in their order, without the empty ones that stand for no broker. None if the API is one that names brokers, but the
+        The addresses in their order, without the empty ones that stand for no broker. None if the API is one that names
+        brokers, but the
         version is not known, or the response does not decode.
     """
     if not _may_name_brokers(api_key, api_version):

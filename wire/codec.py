@@ -24,29 +24,6 @@ TAG_SECTION = "tagged_fields"
 """The key in `raw` that replaces a complete tag section."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The position of one value in the bytes, for hex dumps and error marks.
-
-    The spans of a decoded message follow each other without gap or overlap. The span of an array covers
-    only its count, and so does the span of a tag section (`TAG_SECTION`). `tagged_fields[i]` covers the
-    tag and the size of the field at position i in the tag section.
-
-    Attributes:
-        field_path: path of the field, outermost first.
-        start: offset of its first byte.
-        end: offset after its last byte.
-        value: the value read there; for `tagged_fields[i]` the tag.
-    """
-
-    field_path: str
-    start: int
-    end: int
-    value: Any
-
-
-Trace = list[Span]
-
 _NUMBERS: Mapping[FieldType, tuple[Reader, Writer]] = {
     FieldType.BOOLEAN: (primitives.read_boolean, primitives.write_boolean),
     FieldType.INT8: (primitives.read_int8, primitives.write_int8),
@@ -74,6 +51,30 @@ _LENGTHS: Mapping[FieldType, tuple[tuple[Reader, Writer], tuple[Reader, Writer]]
 }
 """Types that begin with a length, or are one: (plain form, compact form)."""
 _NULLABLE_STRUCT = (primitives.read_struct_presence, primitives.write_struct_presence)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The position of one value in the bytes, for hex dumps and error marks.
+
+    The spans of a decoded message follow each other without gap or overlap. The span of an array covers
+    only its count, and so does the span of a tag section (`TAG_SECTION`). `tagged_fields[i]` covers the
+    tag and the size of the field at position i in the tag section.
+
+    Attributes:
+        field_path: path of the field, outermost first.
+        start: offset of its first byte.
+        end: offset after its last byte.
+        value: the value read there; for `tagged_fields[i]` the tag.
+    """
+
+    field_path: str
+    start: int
+    end: int
+    value: Any
+
+
+Trace = list[Span]
 
 
 def _pair(type_: FieldType, *, compact: bool, nullable: bool) -> tuple[Reader, Writer]:
@@ -115,9 +116,7 @@ def _plan(message: type[Message], version: int) -> tuple[tuple[_Step, ...], dict
     return untagged, {step.field.tag: step for step in steps if step.field.tag is not None}
 
 
-def decode(
-    message: type[M], data: bytes | memoryview, *, version: int, trace: Trace | None = None
-) -> M:
+def decode(message: type[M], data: bytes | memoryview, *, version: int, trace: Trace | None = None) -> M:
     """Decode bytes that contain exactly one message.
 
     Args:

@@ -1,4 +1,6 @@
-"""Messages of other APIs: SASL and those by which a client learns the brokers of a cluster, and those that prepare a broker.
+"""Schemas of messages other than ApiVersions: SASL, cluster, administration.
+
+The cluster messages are those by which a client learns the brokers. The administration messages prepare a broker.
 
 The suite prepares the brokers that it started with topics, quotas and SCRAM users.
 
@@ -130,9 +132,7 @@ SASL_AUTHENTICATE = api(f"""
         SessionLifetimeMs int64 1+ default=0
     """)
 
-SASL_APIS: Mapping[int, Api] = MappingProxyType(
-    {api.api_key: api for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)}
-)
+SASL_APIS: Mapping[int, Api] = MappingProxyType({api.api_key: api for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)})
 """The two APIs of SASL, by key."""
 
 CLUSTER_APIS: Mapping[int, Api] = MappingProxyType(
@@ -142,26 +142,6 @@ CLUSTER_APIS: Mapping[int, Api] = MappingProxyType(
 
 NodeAddress = tuple[int, str, int]
 """Node id, host and port of a broker."""
-
-
-def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
-    """Return the response of a cluster that has no topics and whose first node does everything, to one of `CLUSTER_APIS`."""
-    (first_id, first_host, first_port), *_ = nodes
-    if api.api_key == FIND_COORDINATOR_KEY:
-        first = {"node_id": first_id, "host": first_host, "port": first_port, "error_message": None}
-        coordinators = [{"key": key, **first} for key in request.coordinator_keys]
-        return message_from(api.response, {**first, "coordinators": coordinators})
-    id_name = "node_id" if api.api_key == METADATA_KEY else "broker_id"
-    brokers = [{id_name: id_, "host": host, "port": port} for id_, host, port in nodes]
-    about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
-    if api.api_key == DESCRIBE_CLUSTER_KEY:
-        return message_from(api.response, about)
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    unknown = [
-        {"error_code": code, "name": topic.name, "topic_id": topic.topic_id}
-        for topic in request.topics or ()
-    ]
-    return message_from(api.response, {**about, "topics": unknown})
 
 
 CREATE_TOPICS = api(f"""
@@ -196,7 +176,6 @@ CREATE_TOPICS = api(f"""
                 ConfigSource int8 5+ default=-1
                 IsSensitive bool 5+
     """)
-
 ALTER_CLIENT_QUOTAS = api(f"""
     {ALTER_CLIENT_QUOTAS_KEY} AlterClientQuotas 0-1 1+
     request
@@ -218,7 +197,6 @@ ALTER_CLIENT_QUOTAS = api(f"""
                 EntityType string 0+
                 EntityName string 0+ nullable=0+
     """)
-
 ALTER_USER_SCRAM_CREDENTIALS = api(f"""
     {ALTER_USER_SCRAM_CREDENTIALS_KEY} AlterUserScramCredentials 0 0+
     request
@@ -238,3 +216,23 @@ ALTER_USER_SCRAM_CREDENTIALS = api(f"""
             ErrorCode int16 0+
             ErrorMessage string 0+ nullable=0+
     """)
+
+
+def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
+    """Return the response to one of `CLUSTER_APIS` of a cluster without topics.
+
+    The first node is coordinator and controller.
+    """
+    (first_id, first_host, first_port), *_ = nodes
+    if api.api_key == FIND_COORDINATOR_KEY:
+        first = {"node_id": first_id, "host": first_host, "port": first_port, "error_message": None}
+        coordinators = [{"key": key, **first} for key in request.coordinator_keys]
+        return message_from(api.response, {**first, "coordinators": coordinators})
+    id_name = "node_id" if api.api_key == METADATA_KEY else "broker_id"
+    brokers = [{id_name: id_, "host": host, "port": port} for id_, host, port in nodes]
+    about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
+    if api.api_key == DESCRIBE_CLUSTER_KEY:
+        return message_from(api.response, about)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = [{"error_code": code, "name": topic.name, "topic_id": topic.topic_id} for topic in request.topics or ()]
+    return message_from(api.response, {**about, "topics": unknown})

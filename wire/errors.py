@@ -1,4 +1,4 @@
-"""Errors of the codec: bytes that cannot be decoded, and values that cannot be encoded.
+"""Errors of the codec: undecodable bytes and values that cannot be encoded.
 
 A `DecodeError` carries the path of the field and the offsets of the bytes at fault. This layer does not
 decide whose fault it is, the target's or the suite's.
@@ -44,9 +44,7 @@ class DecodeError(WireError):
 
     def __reduce__(self) -> tuple[Callable[[str], DecodeError], tuple[str]]:
         # Without this the error can be neither copied nor pickled, because the offsets are keyword-only.
-        make = functools.partial(
-            type(self), start=self.start, end=self.end, field_path=self.field_path
-        )
+        make = functools.partial(type(self), start=self.start, end=self.end, field_path=self.field_path)
         return make, (self.problem,)
 
     def within(self, field: str) -> DecodeError:

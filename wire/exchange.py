@@ -140,7 +140,9 @@ def encode_request(
 
 
 def with_instance_id(request: Request) -> Request:
-    """Return a request with header v3 instead of v2, and the same bytes after it; its client instance id is always the same one.
+    """Return the request with header v3 instead of v2, and an unchanged body.
+
+    The client instance id is always the same.
 
     Args:
         request: a request with a header v2 that decodes.
@@ -205,7 +207,8 @@ class Exchange:
             target was not seen closing the connection after the response.
         arrival: how the outcome relates to the sentinel, if one was sent.
         stray: received bytes that are not a complete frame, or more than the request asked for.
-        surplus: what came between the response and that to the sentinel, as far as it was seen; or frames after the last one due.
+        surplus: what came between the response and that to the sentinel, as far as it was seen; or frames after the
+            last one due.
         framing_error: what is wrong with the size prefix if the response could not be cut out of the stream.
         latency_us: microseconds from the write to the response.
     """

@@ -1,4 +1,6 @@
-"""Field tables: one table per message drives encoding, decoding and the strategies.
+"""Field tables: one table per message.
+
+The table drives encoding, decoding and the strategies.
 
 A message is a frozen dataclass with two class attributes: `FIELDS`, a tuple of `Field` in wire order, and
 `FLEXIBLE`, the versions in which strings and arrays are compact and a tag section ends the struct. The fields
@@ -15,6 +17,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from wire.primitives import TaggedField
 
+_RANGE = re.compile(r"(?P<first>[0-9]+)(?:(?P<open>\+)|-(?P<last>[0-9]+))?")
+
 
 class Versions(NamedTuple):
     """A range of versions, both ends inclusive; an open end is `None`."""
@@ -23,11 +27,7 @@ class Versions(NamedTuple):
     last: int | None = None
 
     def __contains__(self, version: object) -> bool:
-        return (
-            isinstance(version, int)
-            and self.first <= version
-            and (self.last is None or version <= self.last)
-        )
+        return isinstance(version, int) and self.first <= version and (self.last is None or version <= self.last)
 
     def __str__(self) -> str:
         if self.last is None:
@@ -38,7 +38,6 @@ class Versions(NamedTuple):
 
 
 NO_VERSIONS = Versions(0, -1)
-_RANGE = re.compile(r"(?P<first>[0-9]+)(?:(?P<open>\+)|-(?P<last>[0-9]+))?")
 
 
 def versions(text: str) -> Versions:

@@ -1,4 +1,6 @@
-r"""Reads JSON that another program wrote: a client, a broker, or whoever made a run folder.
+r"""Reader of JSON that another program wrote.
+
+The program is a client, a broker, or the maker of a run folder.
 
 JSON can have a lone half of a surrogate pair, as in `"\ud800"`. Such a text cannot be written to any file, and whatever
 quotes it fails there. So each is replaced here, where the text enters.
@@ -10,17 +12,16 @@ import json
 import re
 from typing import Any
 
-MOST_DEPTH = 100
-"""Lists and objects inside each other. Python's limit depends on what calls the reader, and would be met by what uses the value."""
+MAX_DEPTH = 100
+"""Lists and objects inside each other. Python's limit depends on what calls the reader, and would be met by what
+uses the value."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _STRICT, _LENIENT = json.JSONDecoder(), json.JSONDecoder(strict=False)
 _TOO_DEEP = "it is nested too deeply"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-def read_foreign_json(
-    text: str | bytes, *, may_go_on: bool = False, control_characters: bool = False
-) -> Any:
+def read_foreign_json(text: str | bytes, *, may_go_on: bool = False, control_characters: bool = False) -> Any:
     """Return the value that a text in JSON has, with a replacement character for each lone surrogate.
 
     Args:
@@ -37,7 +38,7 @@ def read_foreign_json(
         value = read(text.decode() if isinstance(text, bytes) else text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    return _without_lone_surrogates(value[0] if may_go_on else value, MOST_DEPTH)
+    return _without_lone_surrogates(value[0] if may_go_on else value, MAX_DEPTH)
 
 
 def _without_lone_surrogates(value: Any, depth: int) -> Any:
@@ -55,6 +56,5 @@ def _without_lone_surrogates(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_without_lone_surrogates(each, depth - 1) for each in value]
     return {
-        _LONE_SURROGATE.sub(_REPLACEMENT, key): _without_lone_surrogates(each, depth - 1)
-        for key, each in value.items()
+        _LONE_SURROGATE.sub(_REPLACEMENT, key): _without_lone_surrogates(each, depth - 1) for key, each in value.items()
     }

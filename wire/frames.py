@@ -1,4 +1,6 @@
-"""Frames: an int32 size and that many bytes of payload. Sans-IO; the size is checked against a limit.
+"""Frames of the protocol: an int32 size and that many bytes of payload.
+
+The code is sans-IO, and checks the size against a limit.
 
 Source: Kafka protocol guide, "Protocol Primitive Types" and "Common Request and Response Structure".
 """

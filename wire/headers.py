@@ -1,11 +1,14 @@
-"""Request headers v0 to v3, response headers v0 and v1, and which of them a message has.
+"""Request headers v0 to v3, response headers v0 and v1, and their choice.
+
+A message has one request and one response header version.
 
 ClientId keeps its int16 length in every header version; only the tag section is flexible.
 Header v3 is that of KIP-1313, which is under discussion.
 Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header of ApiVersions.
 
-A schema is one parsed JSON file, as for `wire.message_schemas`. It states header versions in its property `headerVersions`,
-which no schema of a release has: a proposal adds it. Otherwise they follow from its flexible versions, as Kafka derives them.
+A schema is one parsed JSON file, as for `wire.message_schemas`. It states header versions in its property
+`headerVersions`, which no schema of a release has: a proposal adds it. Otherwise they follow from its flexible
+versions, as Kafka derives them.
 """
 
 from __future__ import annotations
@@ -39,9 +42,7 @@ PLAIN_SOFTWARE_VERSION = "0.1.0"
 """The version that plain requests name: not that of the suite, so that every release of it sends the same bytes."""
 PLAIN_CORRELATION_ID = 7
 """Not 0, which a target might send whatever the request has."""
-PLAIN_BODY = ApiVersionsRequest(
-    client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION
-)
+PLAIN_BODY = ApiVersionsRequest(client_software_name=PLAIN_CLIENT_ID, client_software_version=PLAIN_SOFTWARE_VERSION)
 """The body of every ApiVersions request that is not about its body."""
 _CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
 CLIENT_ID_OFFSET = _CORRELATION_ID_IN_REQUEST.stop
@@ -50,6 +51,14 @@ CLIENT_ID_LENGTH_END = CLIENT_ID_OFFSET + STRING_LENGTH_BYTES
 """Where the client id itself begins; no header of ApiVersions is shorter."""
 API_VERSIONS_V0_START = API_VERSIONS_KEY.to_bytes(2) + bytes(2)
 """API key and version, with which a request of ApiVersions v0 begins."""
+
+
+Schema = Mapping[str, Any]
+"""A parsed JSON schema file, or a part of one."""
+HEADER_VERSIONS = "headerVersions"
+REQUEST, RESPONSE = "request", "response"
+FIRST_FLEXIBLE: Mapping[str, int] = {REQUEST: FLEXIBLE_REQUEST_HEADER, RESPONSE: 1}
+"""The first header version that has a tag section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +125,7 @@ class ResponseHeader:
     tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     FLEXIBLE: ClassVar[Versions] = versions("1+")
-    FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("correlation_id", FieldType.INT32, versions("0+")),
-    )
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("correlation_id", FieldType.INT32, versions("0+")),)
 
 
 class RequestStart(NamedTuple):
@@ -186,15 +193,6 @@ class Layout:
     version: int
     request_header_version: int = PLAIN_REQUEST_HEADER
     response_header_version: int = 0
-
-
-Schema = Mapping[str, Any]
-"""A parsed JSON schema file, or a part of one."""
-
-HEADER_VERSIONS = "headerVersions"
-REQUEST, RESPONSE = "request", "response"
-FIRST_FLEXIBLE: Mapping[str, int] = {REQUEST: FLEXIBLE_REQUEST_HEADER, RESPONSE: 1}
-"""The first header version that has a tag section."""
 
 
 def kind_of(schema: Schema) -> str:

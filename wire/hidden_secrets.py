@@ -1,8 +1,11 @@
-"""Replaces what belongs to a user in recorded bytes by bytes of the same length, which say that they do.
+"""Replaces a user's secrets in recorded bytes by bytes of the same length.
 
-`TokenHider` replaces the tokens of an authentication in both directions: a token of SCRAM contains no password, but lets whoever
-has it guess passwords without asking the broker. `SecretHider` finds given secrets in what a target sends, however they are written
-there: it may repeat a password in an error message, in the name of a feature or a host, or in bytes that belong nowhere.
+The replacement bytes say that they stand for a secret.
+
+`TokenHider` replaces the tokens of an authentication in both directions: a token of SCRAM contains no password, but
+lets whoever has it guess passwords without asking the broker. `SecretHider` finds given secrets in what a target sends,
+however they are written there: it may repeat a password in an error message, in the name of a feature or a host, or in
+bytes that belong nowhere.
 """
 
 from __future__ import annotations
@@ -25,11 +28,20 @@ from wire.sasl import BARE_TOKEN, plain_token
 
 MARK = b"<token hidden>"
 """What a hidden token consists of, again and again."""
-SHORTEST_MARK_BYTES = 6
+MIN_MARK_BYTES = 6
 """Fewer bytes of the mark are not recognised: they may be anything."""
 _START_BYTES = SIZE_BYTES + 2 + 2 + CORRELATION_ID_BYTES
 """Size, API key, version and correlation id of a request."""
 _TOKEN_FIELD = "auth_bytes"
+
+
+MIN_SECRET_BYTES = MIN_MARK_BYTES
+"""A shorter secret is not looked for: bytes that only look like it would be replaced as well, and show it by their
+absence."""
+_SCRAM_TOKENS = (b"n,,", b"c=")
+"""How the tokens begin with which a client of SCRAM proves that it knows the password."""
+_BASE64_DIGIT = b"[A-Za-z0-9+/_-]"
+_BASE64_BITS = 6
 
 
 def filler(length: int) -> bytes:
@@ -38,14 +50,14 @@ def filler(length: int) -> bytes:
 
 
 def hidden_parts(data: bytes) -> Iterator[slice]:
-    """Yield where bytes were replaced by `filler`, at least `SHORTEST_MARK_BYTES` of them."""
-    found = data.find(MARK[:SHORTEST_MARK_BYTES])
+    """Yield where bytes were replaced by `filler`, at least `MIN_MARK_BYTES` of them."""
+    found = data.find(MARK[:MIN_MARK_BYTES])
     while found >= 0:
-        end = found + SHORTEST_MARK_BYTES
+        end = found + MIN_MARK_BYTES
         while data[end : end + 1] == MARK[(end - found) % len(MARK) :][:1]:
             end += 1
         yield slice(found, end)
-        found = data.find(MARK[:SHORTEST_MARK_BYTES], end)
+        found = data.find(MARK[:MIN_MARK_BYTES], end)
 
 
 def is_token(request: Request) -> bool:
@@ -131,15 +143,11 @@ def _hidden_payload(request: Request, payload: bytes) -> bytes:
     if version == BARE_TOKEN:
         return _filled(payload)
     header_version = SASL_AUTHENTICATE.response_header_version(version)
-    where = _token_at(
-        payload, 0, (ResponseHeader, header_version), (SASL_AUTHENTICATE.response, version)
-    )
+    where = _token_at(payload, 0, (ResponseHeader, header_version), (SASL_AUTHENTICATE.response, version))
     return _hidden(payload, where or slice(CORRELATION_ID_BYTES + ERROR_CODE_BYTES, len(payload)))
 
 
-def _token_at(
-    data: bytes, start: int, header: tuple[type[Any], int], body: tuple[type[Any], int]
-) -> slice | None:
+def _token_at(data: bytes, start: int, header: tuple[type[Any], int], body: tuple[type[Any], int]) -> slice | None:
     """Return where the token is in a message; `header` and `body` are classes with their versions."""
     trace: Trace = []
     try:
@@ -153,14 +161,6 @@ def _token_at(
 
 def _hidden(data: bytes, where: slice) -> bytes:
     return data[: where.start] + _filled(data[where]) + data[where.stop :]
-
-
-SHORTEST_SECRET_BYTES = SHORTEST_MARK_BYTES
-"""A shorter secret is not looked for: bytes that only look like it would be replaced as well, and show it by their absence."""
-_SCRAM_TOKENS = (b"n,,", b"c=")
-"""How the tokens begin with which a client of SCRAM proves that it knows the password."""
-_BASE64_DIGIT = b"[A-Za-z0-9+/_-]"
-_BASE64_BITS = 6
 
 
 def written_forms(secret: bytes) -> Iterator[bytes]:
@@ -200,7 +200,7 @@ class SecretHider:
             self._add(token)
 
     def _add(self, secret: bytes) -> None:
-        if len(secret) >= SHORTEST_SECRET_BYTES and secret not in self._secrets:
+        if len(secret) >= MIN_SECRET_BYTES and secret not in self._secrets:
             self._secrets.append(secret)
             self._secrets.sort(key=len, reverse=True)
             forms = (form for each in self._secrets for form in written_forms(each))

@@ -83,19 +83,18 @@ class _Made(metaclass=_MadeClass):
 
 @cache
 def _class_of(name: str, table: tuple[Field, ...], flexible: Versions) -> type[Any]:
-    """Return the class of a field table, always the same one: making it takes a millisecond, and processes send messages by the thousand."""
+    """Return the class of a field table, always the same one for equal arguments.
+
+    Making a class takes a millisecond, and processes send messages by the thousand.
+    """
     attributes: list[tuple[str, Any, Any]] = [
         (each.name, Any, dataclasses.field(default=each.default)) for each in table
     ]
-    attributes.append(
-        ("unknown_tagged_fields", tuple[TaggedField, ...], dataclasses.field(default=()))
-    )
+    attributes.append(("unknown_tagged_fields", tuple[TaggedField, ...], dataclasses.field(default=())))
     order = dataclasses.field(default=(), compare=False, repr=False)
     attributes.append(("tag_order", tuple[int, ...], order))
     constants = {"FIELDS": table, "FLEXIBLE": flexible}
-    return dataclasses.make_dataclass(
-        name, attributes, bases=(_Made,), namespace=constants, frozen=True, kw_only=True
-    )
+    return dataclasses.make_dataclass(name, attributes, bases=(_Made,), namespace=constants, frozen=True, kw_only=True)
 
 
 def _how_to_make(made: Any) -> tuple[Callable[..., type[Any]], tuple[object, ...]]:
@@ -112,10 +111,7 @@ def _field(schema: Schema, flexible: Versions, shared: Mapping[str, list[Schema]
     if inner[0].isupper():
         element = _struct_class(inner, schema.get("fields") or shared[inner], flexible, shared)
     items = FieldType(inner) if text.startswith(_ARRAY) and element is None else None
-    if text.startswith(_ARRAY):
-        type_ = FieldType.ARRAY
-    else:
-        type_ = FieldType.STRUCT if element is not None else FieldType(text)
+    type_ = FieldType.ARRAY if text.startswith(_ARRAY) else FieldType.STRUCT if element is not None else FieldType(text)
     own_flexible = schema.get("flexibleVersions")
     return Field(
         name=snake_case(schema["name"]),
@@ -264,7 +260,8 @@ def message_from(message: type[Any], values: Mapping[str, Any]) -> Any:
 
     Args:
         message: its class.
-        values: by the names of its fields. A mapping stands for a struct, and a sequence of mappings for an array of structs.
+        values: by the names of its fields. A mapping stands for a struct, and a sequence of mappings for an array of
+            structs.
     """
     elements = {field.name: field.element for field in message.FIELDS}
     return message(**{name: _value_from(elements[name], value) for name, value in values.items()})
@@ -323,9 +320,7 @@ class ApiCatalogue:
         """Return the versions of an API that at least one source describes, ascending."""
         described = self._apis.get(api_key, ())
         ranges = (api.valid_versions for api in described)
-        return sorted(
-            {version for each in ranges for version in range(each.first, _last(each) + 1)}
-        )
+        return sorted({version for each in ranges for version in range(each.first, _last(each) + 1)})
 
     def name_of(self, api_key: int) -> str:
         """Return an API's name, or "key N" if no source describes it."""
@@ -355,10 +350,10 @@ def api(text: str) -> Api:
     """Return an API.
 
     Args:
-        text: a line with its key, name, versions and flexible versions, then "request" and "response" with their fields. The
-            line may end with the header versions of its requests. A field is a line with its name, type and versions in
-            Kafka's notation, and further keys, where "nullable" stands for "nullableVersions". The fields of its elements
-            come after it, indented by four spaces more.
+        text: a line with its key, name, versions and flexible versions, then "request" and "response" with their
+            fields. The line may end with the header versions of its requests. A field is a line with its name, type and
+            versions in Kafka's notation, and further keys, where "nullable" stands for "nullableVersions". The fields
+            of its elements come after it, indented by four spaces more.
     """
     first, *lines = cleandoc(text).splitlines()
     key, name, *ranges = first.split()

@@ -60,9 +60,7 @@ class RawTaggedField(NamedTuple):
     end: int
 
 
-def _number(
-    form: str, name: str
-) -> tuple[Callable[[memoryview, int], tuple[int, int]], Callable[[float], bytes]]:
+def _number(form: str, name: str) -> tuple[Callable[[memoryview, int], tuple[int, int]], Callable[[float], bytes]]:
     """Return the reader and the writer of a number.
 
     Args:
@@ -184,9 +182,7 @@ def read_bytes(data: memoryview, offset: int, length: int) -> tuple[memoryview, 
     """Read `length` bytes without copying them."""
     end = offset + length
     if end > len(data):
-        raise BufferUnderflow(
-            f"{length} bytes expected, {len(data) - offset} left", start=offset, end=len(data)
-        )
+        raise BufferUnderflow(f"{length} bytes expected, {len(data) - offset} left", start=offset, end=len(data))
     return data[offset:end], end
 
 
@@ -234,9 +230,7 @@ def _text(data: memoryview, length: int | None, offset: int) -> tuple[str | None
     try:
         return (None if raw is None else raw.decode()), end
     except UnicodeDecodeError as error:
-        raise InvalidUtf8(
-            f"not UTF-8: {error.reason}", start=offset + error.start, end=offset + error.end
-        ) from error
+        raise InvalidUtf8(f"not UTF-8: {error.reason}", start=offset + error.start, end=offset + error.end) from error
 
 
 def _utf8(value: str | None) -> bytes | None:

@@ -1,9 +1,12 @@
-"""What a read-only run may send: a positive list of APIs, and a gate that every byte of a connection passes before it is written.
+"""What a read-only run may send: a list of APIs, and the gate that enforces it.
 
-The list is about effects. An API is on it if its requests change nothing, whatever they name; a principal without any ACL
-may send each of them, and is at worst refused. What clients send as a matter of course but leaves a trace is not on
+The gate checks every byte of a connection before it is written.
+
+The list is about effects. An API is on it if its requests change nothing, whatever they name; a principal without any
+ACL may send each of them, and is at worst refused. What clients send as a matter of course but leaves a trace is not on
 it: FindCoordinator creates the internal topic of groups, InitProducerId takes a producer id, GetTelemetrySubscriptions
-registers a client. Neither is DescribeDelegationToken, although it only reads: what authenticates as the owner of a token is in its response.
+registers a client. Neither is DescribeDelegationToken, although it only reads: what authenticates as the owner of a
+token is in its response.
 """
 
 from __future__ import annotations
@@ -37,28 +40,18 @@ class ReadOnlyApi(NamedTuple):
 
 READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
     {
-        api_keys.FETCH_KEY: ReadOnlyApi(
-            "Fetch", "no record: the requests name no topic and begin no session"
-        ),
-        api_keys.LIST_OFFSETS_KEY: ReadOnlyApi(
-            "ListOffsets", "no offset: the requests name no topic"
-        ),
+        api_keys.FETCH_KEY: ReadOnlyApi("Fetch", "no record: the requests name no topic and begin no session"),
+        api_keys.LIST_OFFSETS_KEY: ReadOnlyApi("ListOffsets", "no offset: the requests name no topic"),
         api_keys.METADATA_KEY: ReadOnlyApi(
             "Metadata",
             "the brokers of the cluster, in v0 also its topics; never with topics to create",
         ),
-        api_keys.OFFSET_FETCH_KEY: ReadOnlyApi(
-            "OffsetFetch", "the offsets of a group that does not exist"
-        ),
+        api_keys.OFFSET_FETCH_KEY: ReadOnlyApi("OffsetFetch", "the offsets of a group that does not exist"),
         api_keys.DESCRIBE_GROUPS_KEY: ReadOnlyApi("DescribeGroups", "groups; none is named"),
         api_keys.LIST_GROUPS_KEY: ReadOnlyApi("ListGroups", "the names of groups"),
         api_keys.SASL_HANDSHAKE_KEY: ReadOnlyApi("SaslHandshake", "the mechanisms of a listener"),
-        api_keys.API_VERSIONS_KEY: ReadOnlyApi(
-            "ApiVersions", "the table of versions, which the suite judges"
-        ),
-        api_keys.OFFSET_FOR_LEADER_EPOCH_KEY: ReadOnlyApi(
-            "OffsetForLeaderEpoch", "ends of epochs; no topic is named"
-        ),
+        api_keys.API_VERSIONS_KEY: ReadOnlyApi("ApiVersions", "the table of versions, which the suite judges"),
+        api_keys.OFFSET_FOR_LEADER_EPOCH_KEY: ReadOnlyApi("OffsetForLeaderEpoch", "ends of epochs; no topic is named"),
         api_keys.DESCRIBE_ACLS_KEY: ReadOnlyApi("DescribeAcls", "access rights"),
         api_keys.DESCRIBE_CONFIGS_KEY: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
         api_keys.DESCRIBE_LOG_DIRS_KEY: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
@@ -70,33 +63,15 @@ READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
             "DescribeUserScramCredentials", "which users have a SCRAM password"
         ),
         api_keys.DESCRIBE_QUORUM_KEY: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
-        api_keys.DESCRIBE_CLUSTER_KEY: ReadOnlyApi(
-            "DescribeCluster", "the brokers or controllers of the cluster"
-        ),
-        api_keys.DESCRIBE_PRODUCERS_KEY: ReadOnlyApi(
-            "DescribeProducers", "producers; no topic is named"
-        ),
-        api_keys.DESCRIBE_TRANSACTIONS_KEY: ReadOnlyApi(
-            "DescribeTransactions", "transactions; none is named"
-        ),
-        api_keys.LIST_TRANSACTIONS_KEY: ReadOnlyApi(
-            "ListTransactions", "the names of transactions"
-        ),
-        api_keys.CONSUMER_GROUP_DESCRIBE_KEY: ReadOnlyApi(
-            "ConsumerGroupDescribe", "groups; none is named"
-        ),
-        api_keys.LIST_CONFIG_RESOURCES_KEY: ReadOnlyApi(
-            "ListConfigResources", "the names of what has settings"
-        ),
-        api_keys.DESCRIBE_TOPIC_PARTITIONS_KEY: ReadOnlyApi(
-            "DescribeTopicPartitions", "partitions of topics"
-        ),
-        api_keys.SHARE_GROUP_DESCRIBE_KEY: ReadOnlyApi(
-            "ShareGroupDescribe", "groups; none is named"
-        ),
-        api_keys.STREAMS_GROUP_DESCRIBE_KEY: ReadOnlyApi(
-            "StreamsGroupDescribe", "groups; none is named"
-        ),
+        api_keys.DESCRIBE_CLUSTER_KEY: ReadOnlyApi("DescribeCluster", "the brokers or controllers of the cluster"),
+        api_keys.DESCRIBE_PRODUCERS_KEY: ReadOnlyApi("DescribeProducers", "producers; no topic is named"),
+        api_keys.DESCRIBE_TRANSACTIONS_KEY: ReadOnlyApi("DescribeTransactions", "transactions; none is named"),
+        api_keys.LIST_TRANSACTIONS_KEY: ReadOnlyApi("ListTransactions", "the names of transactions"),
+        api_keys.CONSUMER_GROUP_DESCRIBE_KEY: ReadOnlyApi("ConsumerGroupDescribe", "groups; none is named"),
+        api_keys.LIST_CONFIG_RESOURCES_KEY: ReadOnlyApi("ListConfigResources", "the names of what has settings"),
+        api_keys.DESCRIBE_TOPIC_PARTITIONS_KEY: ReadOnlyApi("DescribeTopicPartitions", "partitions of topics"),
+        api_keys.SHARE_GROUP_DESCRIBE_KEY: ReadOnlyApi("ShareGroupDescribe", "groups; none is named"),
+        api_keys.STREAMS_GROUP_DESCRIBE_KEY: ReadOnlyApi("StreamsGroupDescribe", "groups; none is named"),
         api_keys.DESCRIBE_SHARE_GROUP_OFFSETS_KEY: ReadOnlyApi(
             "DescribeShareGroupOffsets", "offsets of share groups; none is named"
         ),

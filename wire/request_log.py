@@ -1,7 +1,10 @@
-"""Entries of a broker's request log, read and counted: headers of requests in another notation than bytes.
+"""Reader and counter of the entries of a broker's request log.
 
-Kafka has written them as JSON since 2.8, and before as text in three forms: up to 0.11 (two of them) and from 1.0 to 2.7. An entry says
-"Completed request:" and stands anywhere in its line, because what comes before and after it is the operator's choice.
+Entries report headers of requests in another notation than bytes.
+
+Kafka has written them as JSON since 2.8, and before as text in three forms: up to 0.11 (two of them) and from 1.0 to
+2.7. An entry says "Completed request:" and stands anywhere in its line, because what comes before and after it is the
+operator's choice.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 from wire.foreign_json import read_foreign_json
 
 ENTRY = b"Completed request:"
-MOST_REMEMBERED = 50_000
+MAX_REMEMBERED = 50_000
 """How many different entries are remembered: most lines of a log say what an earlier one said."""
 
 UNKNOWN_SOFTWARE = "unknown"
@@ -87,6 +90,12 @@ API_KEYS_BY_NAME = {
     "FetchRequest": FETCH_KEY,
     "ControlledShutdownRequest": CONTROLLED_SHUTDOWN_KEY,
 }
+
+
+MAX_COUNTED = 100_000
+"""How many different requests are counted; further ones are left out."""
+_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
+"""What `LogCounts` counts besides requests."""
 
 
 class LoggedRequest(NamedTuple):
@@ -172,11 +181,12 @@ def _entry_of(head: re.Match[bytes], tail: re.Match[bytes]) -> LoggedRequest | N
     )
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
-def _request(
-    api: bytes, version: bytes, host: bytes, *texts: bytes | None, is_json: bool
-) -> LoggedRequest:
-    """Return a request by the parts of its entry; the texts are client id, principal, and the software's name and version."""
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _request(api: bytes, version: bytes, host: bytes, *texts: bytes | None, is_json: bool) -> LoggedRequest:
+    """Return the request described by the parts of an entry.
+
+    The texts are the client id, the principal, and the software's name and version.
+    """
     client, principal, name, release = (_text(each, is_json=is_json) for each in texts)
     return LoggedRequest(
         api_key=_api_key(api.decode()),
@@ -205,9 +215,7 @@ def _entry_of_object(text: bytes) -> LoggedRequest | None:
             address=_address(connection[1] if connection else entry["connection"]),
             principal=entry.get("principal") or None,
             software_name=_known(request.get("clientSoftwareName") or software.get("softwareName")),
-            software_version=_known(
-                request.get("clientSoftwareVersion") or software.get("softwareVersion")
-            ),
+            software_version=_known(request.get("clientSoftwareVersion") or software.get("softwareVersion")),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"the entry has no usable {error}") from error
@@ -255,13 +263,6 @@ def _address(host: str) -> str:
         return str(ip_address(host.strip("[]").partition("%")[0]))
     except ValueError:
         return host
-
-
-MOST_COUNTED = 100_000
-"""How many different requests are counted; further ones are left out."""
-
-_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
-"""What `LogCounts` counts besides requests."""
 
 
 class LogCounts:
@@ -323,9 +324,7 @@ class LogCounts:
         for *request, times in written["requests"]:
             counts.requests[LoggedRequest(*request)] = times
         for address, table in written["tables"].items():
-            counts.tables[address] = {
-                int(key): (lowest, highest) for key, (lowest, highest) in table.items()
-            }
+            counts.tables[address] = {int(key): (lowest, highest) for key, (lowest, highest) in table.items()}
         for name in _NUMBERS:
             setattr(counts, name, written[name])
         return counts
@@ -333,7 +332,7 @@ class LogCounts:
     def _add(self, request: LoggedRequest | None, times: int = 1) -> None:
         if request is None:
             self.forwarded += times
-        elif request in self.requests or len(self.requests) < MOST_COUNTED:
+        elif request in self.requests or len(self.requests) < MAX_COUNTED:
             self.requests[request] += times
         else:
             self.left_out += times

@@ -28,9 +28,7 @@ BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""
 
 
-def handshake_request(
-    *, version: int = 1, mechanism: str = PLAIN, correlation_id: int = 17
-) -> Request:
+def handshake_request(*, version: int = 1, mechanism: str = PLAIN, correlation_id: int = 17) -> Request:
     """Return a SaslHandshake request. Bare tokens follow v0, SaslAuthenticate requests follow v1."""
     header = plain_header(SASL_HANDSHAKE_KEY, version, correlation_id)
     # Negative versions have no layout of their own.
@@ -40,10 +38,11 @@ def handshake_request(
     return encode_request(header, body, layout=layout)
 
 
-def authenticate_request(
-    token: bytes, *, version: int = 0, tags: bytes = NO_TAGS, correlation_id: int = 36
-) -> Request:
-    """Return a SaslAuthenticate request that carries a token; v0 and v1 are alike, and v2 has tags in header and body."""
+def authenticate_request(token: bytes, *, version: int = 0, tags: bytes = NO_TAGS, correlation_id: int = 36) -> Request:
+    """Return a SaslAuthenticate request that carries a token.
+
+    v0 and v1 have the same form. v2 has tags in header and body.
+    """
     header = plain_header(SASL_AUTHENTICATE_KEY, version, correlation_id)
     if version >= FIRST_FLEXIBLE_AUTHENTICATE:
         return encode_request(

@@ -1,4 +1,7 @@
-"""The sentinel: a request sent after the judged one, whose response shows that the connection is alive."""
+"""The sentinel: a request sent after the judged one.
+
+Its response shows that the connection is alive.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Runs the scripts of findings against the products named, and says which of them still show their defect.
+"""Runs the scripts of findings, and reports which defects still show.
+
+The scripts run against the products named.
 
     python -m workflows.check_findings docs/findings [PATTERN ...] [--launcher process]
 
-A script that cannot say it, or a finding without one, is judged by `kafka-conformance replay`. Exit status: 0 if each defect is seen that could be tried;
-1 if one is not seen any more, or none could be tried. A product that cannot be started here is listed.
+A script that cannot say it, or a finding without one, is judged by `kafka-conformance replay`. Exit status: 0 if each
+defect is seen that could be tried; 1 if one is not seen any more, or none could be tried. A product that cannot be
+started here is listed.
 """
 
 from __future__ import annotations
@@ -65,9 +68,7 @@ class Checked:
 Run = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
 
-def run_program(
-    command: Sequence[str], limit_s: float = TIME_LIMIT_S
-) -> subprocess.CompletedProcess[str]:
+def run_program(command: Sequence[str], limit_s: float = TIME_LIMIT_S) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; after the limit it ends with everything that it started, such as a client.
 
     Raises:
@@ -159,9 +160,7 @@ def main(findings: Path, patterns: Sequence[str], launcher: str) -> None:
 
 def summary(checked: Sequence[Checked]) -> tuple[list[str], bool]:
     """Return what came of all findings as lines of Markdown, and whether each that was tried is seen."""
-    by_outcome = {
-        outcome: [each for each in checked if each.outcome is outcome] for outcome in FindingOutcome
-    }
+    by_outcome = {outcome: [each for each in checked if each.outcome is outcome] for outcome in FindingOutcome}
     counts = ", ".join(f"{len(own)} {outcome}" for outcome, own in by_outcome.items())
     unseen = [*by_outcome[FindingOutcome.NOT_SEEN], *by_outcome[FindingOutcome.NOT_TRIED]]
     lines = [f"Findings: {counts}.", "", *(f"- {markdown_text(str(each))}" for each in unseen)]

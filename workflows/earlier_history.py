@@ -23,9 +23,7 @@ ARTEFACT = "history"
 def newest_run(artefacts: Iterable[Mapping[str, Any]], branch: str) -> int | None:
     """Return the id of the workflow run with the newest usable history, or None."""
     usable = [
-        artefact
-        for artefact in artefacts
-        if not artefact["expired"] and _is_own(artefact["workflow_run"], branch)
+        artefact for artefact in artefacts if not artefact["expired"] and _is_own(artefact["workflow_run"], branch)
     ]
     if not usable:
         return None
@@ -34,11 +32,7 @@ def newest_run(artefacts: Iterable[Mapping[str, Any]], branch: str) -> int | Non
 
 
 def _is_own(run: Mapping[str, Any] | None, branch: str) -> bool:
-    return (
-        run is not None
-        and run["head_branch"] == branch
-        and run["head_repository_id"] == run["repository_id"]
-    )
+    return run is not None and run["head_branch"] == branch and run["head_repository_id"] == run["repository_id"]
 
 
 @click.command(cls=SuiteCommand, name="workflows.earlier_history")

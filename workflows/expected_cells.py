@@ -98,10 +98,7 @@ def found_in(runs: Path) -> Mapping[str, FoundCells]:
 
 def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
     verdicts = run_verdicts(folder, header)
-    reasons = {
-        (cell["clause"], cell["target"], cell["listener"]): cell["reason"]
-        for cell in header["planned_cells"]
-    }
+    reasons = {(cell["clause"], cell["target"], cell["listener"]): cell["reason"] for cell in header["planned_cells"]}
     found = {}
     for target in (entry["id"] for entry in header["targets"]):
         own = {key: verdict for key, verdict in verdicts.items() if key.target == target}
@@ -153,10 +150,7 @@ def main(runs: Path, expected: Path, targets: str, *, write: bool) -> None:
     """Compare what runs found with what is expected."""
     found, wanted = found_in(runs), read_expected(expected)
     if write:
-        wanted |= {
-            target: wanted.get(target, UNKNOWN).updated(each.verdicts)
-            for target, each in found.items()
-        }
+        wanted |= {target: wanted.get(target, UNKNOWN).updated(each.verdicts) for target, each in found.items()}
         entries = {target: asdict(entry) for target, entry in wanted.items()}
         expected.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
         return

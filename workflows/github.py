@@ -1,7 +1,9 @@
-"""Access to GitHub through its command line client `gh`, which every hosted runner has and which handles the token.
+"""Access to GitHub through its command line client `gh`.
 
-A workflow step's outputs and the job's summary go to files that GitHub provides. Outside a workflow both go to standard output,
-so that every step can be run by hand.
+Every hosted runner has it, and it handles the token.
+
+A workflow step's outputs and the job's summary go to files that GitHub provides. Outside a workflow both go to standard
+output, so that every step can be run by hand.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from typing import Any
 import click
 
 from reports.suite_command import CannotWork
+
+OUTPUTS_VARIABLE = "GITHUB_OUTPUT"
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def gh(*arguments: str) -> str:
@@ -43,10 +48,6 @@ def gh(*arguments: str) -> str:
 def gh_json(*arguments: str) -> Any:
     """Run `gh` and parse its output as JSON."""
     return json.loads(gh(*arguments))
-
-
-OUTPUTS_VARIABLE = "GITHUB_OUTPUT"
-SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def write_outputs(values: Mapping[str, str]) -> None:

@@ -1,9 +1,12 @@
-"""Collects which requests Kafka's own clients of the registry can send, for `api-versions --client`.
+"""Collects the requests that Kafka's own clients of the registry can send.
+
+The result is for `api-versions --client`.
 
     python -m workflows.java_requests
 
-A broker can parse more than clients send: what brokers send each other, and what a later release's client asks for. So the
-classes of clients are searched for those that build requests. Rewrites `reference_model/profiles/java_requests.csv`.
+A broker can parse more than clients send: what brokers send each other, and what a later release's client asks for. So
+the classes of clients are searched for those that build requests. Rewrites
+`reference_model/profiles/java_requests.csv`.
 """
 
 from __future__ import annotations

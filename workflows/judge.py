@@ -1,6 +1,9 @@
-"""The program that `action.yml` runs: it judges a broker or a client, in the workflow of the project that builds it.
+"""The program that `action.yml` runs: it judges a broker or a client.
 
-The inputs are environment variables `INPUT_<NAME>`. Exactly one of those in `KINDS` chooses the target. The exit status is the suite's.
+It runs in the workflow of the project that builds the broker or client.
+
+The inputs are environment variables `INPUT_<NAME>`. Exactly one of those in `KINDS` chooses the target. The exit status
+is the suite's.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ KINDS = ("bootstrap-server", "broker", "kafka-home", "image", "client", "client-
 """The inputs of which one chooses what is judged."""
 IMAGE_TARGET = "given-image"
 SECRET = "INPUT_COMMAND_CONFIG"
-"""The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed on."""
+"""The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed
+on."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """What Python makes of a byte of an environment variable that is not UTF-8."""
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -65,7 +69,10 @@ def target_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def _workspace(environment: Mapping[str, str]) -> Path:
-    """Return the folder to which paths are relative: that of the workflow that uses the action, not the action's own."""
+    """Return the folder to which paths are relative.
+
+    It is the folder of the workflow that uses the action, not the action's own.
+    """
     return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
@@ -145,7 +152,10 @@ def suite_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def command_config(environment: Mapping[str, str], folder: Path) -> list[str]:
-    """Write the properties that a workflow gives, which only this user can read; return the option that names the file."""
+    """Write a workflow's properties to a file, and return the option that names it.
+
+    Only this user can read the file. Without properties nothing is written and no option is returned.
+    """
     if not environment.get(SECRET, "").strip():
         return []
     file = folder / "client.properties"
@@ -173,7 +183,10 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
 
 
 def _show(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the suite in the workspace, where a client's command is; show its output as it comes, and return the exit status."""
+    """Run the suite in the workspace, show its output, and return its exit status.
+
+    A client's command is in the workspace. The output is shown as it comes.
+    """
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,6 @@
-"""Opens an issue for each violation on the grid that has none yet: one per clause and target, never two.
+"""Opens an issue for each violation on the grid that has none yet.
+
+There is one issue per clause and target, never two.
 
     python -m workflows.new_issues SITE --repository OWNER/NAME --page URL
 
@@ -24,7 +26,7 @@ from reports.suite_command import SuiteCommand
 from workflows.github import gh, gh_json, write_summary
 
 LABEL = "violation"
-MOST_KNOWN = 1000
+MAX_KNOWN = 1000
 """How many issues with the label are read, the newest first."""
 _MARKER = re.compile(r"<!-- kafka-conformance: (.+?) -->")
 
@@ -49,7 +51,7 @@ def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
     """Return number and state of each violation's issue, by the violation's marker; an open issue takes precedence."""
     listed = gh_json(
         *("issue", "list", "--repo", repository, "--label", LABEL, "--state", "all"),
-        *("--limit", str(MOST_KNOWN), "--json", "number,state,body"),
+        *("--limit", str(MAX_KNOWN), "--json", "number,state,body"),
     )
     found: dict[str, tuple[int, str]] = {}
     for issue in sorted(listed, key=lambda issue: (issue["state"] == "OPEN", issue["number"])):

@@ -1,10 +1,11 @@
-"""Plans a nightly run: which targets are judged, in how many shards, and how they are started.
+"""Plans a nightly run: its targets, its shards and its launchers.
 
     python -m workflows.night_plan --shards 8
 
-Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image have to run as containers,
-so that an unavailable engine is a failure and does not silently change the launcher. Targets without one
-(packages, and the two oldest releases) are judged together in one further row, and so are the clients. The last row tries the operations of clients with releases.
+Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image have to run as containers, so
+that an unavailable engine is a failure and does not silently change the launcher. Targets without one (packages, and
+the two oldest releases) are judged together in one further row, and so are the clients. The last row tries the
+operations of clients with releases.
 """
 
 from __future__ import annotations
@@ -36,9 +37,12 @@ def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Tar
 
 
 def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
-    """Return one row per job that judges brokers: its name, its targets, and the options for `kafka-conformance matrix`.
+    """Return one row per job that judges brokers.
 
-    No row is empty: with fewer targets than shards there are fewer rows. The brokers of clusters are judged by themselves.
+    A row has the job's name, its targets, and the options for `kafka-conformance matrix`.
+
+    No row is empty: with fewer targets than shards there are fewer rows. The brokers of clusters are judged by
+    themselves.
     """
     targets = [target for target in targets if not target.members]
     containers = [target.id for target in targets if "container" in target.launchers]
@@ -64,7 +68,10 @@ def row_of_clients(clients: Sequence[Client]) -> dict[str, str]:
 
 
 def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
-    """Return the row of the job that tries the operations of clients with every release that has ApiVersions, and with clusters."""
+    """Return the row of the job that tries the operations of clients.
+
+    They are tried with clusters and with every release of Apache Kafka that has ApiVersions.
+    """
     names = [
         target.id
         for target in targets

@@ -1,4 +1,6 @@
-"""Reports whether a nightly run judged every target that it had planned, and names the others.
+"""Reports whether a nightly run judged every target that it had planned.
+
+It names the targets that were not judged.
 
     python -m workflows.night_result RUNS --targets "ID ID ..."
 
@@ -41,7 +43,10 @@ class NewestResult(NamedTuple):
 
 
 def of_operations(target: str) -> str:
-    """Return what stands for a target on which operations of clients were tried; its id stands for its run as a broker."""
+    """Return the id of a target on which operations of clients were tried.
+
+    The plain id of the target stands for its run as a broker.
+    """
     return f"operations/{target}"
 
 
@@ -51,9 +56,7 @@ def judged_targets(runs: Path) -> Mapping[str, NewestResult]:
     headers = sorted(runs.rglob(HEADER_FILE), key=lambda path: path.parent.name)
     for folder, header in complete_runs(headers):
         verdicts = run_verdicts(folder, header)
-        open_cells = Counter(
-            key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS
-        )
+        open_cells = Counter(key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS)
         for name, id_ in names_of(header).items():
             judged[name] = NewestResult(header["footer"]["exit_status"], open_cells[id_])
     return judged

@@ -26,6 +26,13 @@ from workflows.night_result import names_of
 _PREFIX = "runs-"
 
 
+ARCHIVE = "history.tar"
+HISTORY = "history"
+GIVEN_REPORTS = ("mutation", "changes")
+KEEP_DAYS = 90
+"""As long as the workflow keeps run folders, so that every run in the tables can be rejudged; transitions are kept."""
+
+
 def leave_out_unplanned(runs: Path, plan: str) -> list[str]:
     """Remove folders of runs that the job that they came from had not to do; return one line for each.
 
@@ -58,13 +65,6 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-ARCHIVE = "history.tar"
-HISTORY = "history"
-GIVEN_REPORTS = ("mutation", "changes")
-KEEP_DAYS = 90
-"""As long as the workflow keeps run folders, so that every run in the tables can be rejudged; transitions are kept."""
-
-
 def unpack(kept: Path) -> Path:
     """Return the folder of the history, filled from the archive if there is one."""
     history = kept / HISTORY
@@ -85,7 +85,9 @@ def pack(kept: Path) -> None:
 
 
 def pages_of(repository: str) -> str:
-    """Return the address at which GitHub publishes the pages of a repository; it redirects to one of the owner's, if there is one.
+    """Return the address at which GitHub publishes the pages of a repository.
+
+    It redirects to a domain of the owner's, if there is one.
 
     Args:
         repository: "owner/name"; a repository that is named like the owner's pages is published at their root.
@@ -95,9 +97,7 @@ def pages_of(repository: str) -> str:
     return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
 
-def grid_command(
-    runs: Path, history: Path, given: Path | None, out: Path, *, published_by: str = ""
-) -> list[str]:
+def grid_command(runs: Path, history: Path, given: Path | None, out: Path, *, published_by: str = "") -> list[str]:
     """Return the roll-up command; reports that another job of the night failed to produce are left out."""
     command = ["grid", str(runs), "--history", str(history), "--out", str(out)]
     command += ["--pages", pages_of(published_by)] if published_by else []
@@ -114,18 +114,14 @@ def grid_command(
 @click.option("--kept", required=True, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--given", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--plan", metavar="JSON", help="the plan's matrix, if RUNS has a folder for each of its jobs"
-)
+@click.option("--plan", metavar="JSON", help="the plan's matrix, if RUNS has a folder for each of its jobs")
 @click.option(
     "--published-by",
     default="",
     metavar="OWNER/REPOSITORY",
     help="repository whose pages the site becomes, so that links in exports work elsewhere; empty: it is not published",
 )
-def main(
-    runs: Path, kept: Path, given: Path | None, out: Path, plan: str | None, published_by: str
-) -> None:
+def main(runs: Path, kept: Path, given: Path | None, out: Path, plan: str | None, published_by: str) -> None:
     """Roll up a night."""
     for line in [] if plan is None else leave_out_unplanned(runs, plan):
         click.echo(line, err=True)

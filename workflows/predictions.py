@@ -1,10 +1,12 @@
-"""Compares what `watch` predicts for a release with what happened there, for each operation of each client.
+"""Compares the predictions of `watch` for a release with what happened there.
+
+It does so for each operation of each client.
 
     python -m workflows.predictions RUNS [--watched ID ...] [--for ID ...]
 
-RUNS has runs of operations with several releases. What a client sent to one release is taken as if `watch` had seen it, and
-predicted for the others, on which the same operation was really tried. "works" has to work, "breaks" has to fail; where nothing
-can be said, both are right. Exit status: 0 if no prediction is wrong, else 1.
+RUNS has runs of operations with several releases. What a client sent to one release is taken as if `watch` had seen it,
+and predicted for the others, on which the same operation was really tried. "works" has to work, "breaks" has to fail;
+where nothing can be said, both are right. Exit status: 0 if no prediction is wrong, else 1.
 """
 
 from __future__ import annotations
@@ -77,10 +79,7 @@ class Compared:
     @property
     def is_right(self) -> bool:
         """Whether it was predicted, or at least left open."""
-        return (
-            self.predicted is PredictedOutcome.CANNOT_SAY
-            or (self.predicted is PredictedOutcome.WORKS) is self.works
-        )
+        return self.predicted is PredictedOutcome.CANNOT_SAY or (self.predicted is PredictedOutcome.WORKS) is self.works
 
 
 def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
@@ -109,9 +108,7 @@ def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
     for operation, sightings in watched.sent.items():
         if operation not in other.works:
             continue
-        predictions = [
-            predict(sightings, client, offered, other.release) for client in sightings.clients
-        ]
+        predictions = [predict(sightings, client, offered, other.release) for client in sightings.clients]
         outcome = worst(predictions)
         yield Compared(
             operation=operation,
@@ -119,11 +116,7 @@ def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
             release=other.release.id,
             predicted=outcome,
             sentence=next(
-                (
-                    each.decisions[0].sentence
-                    for each in predictions
-                    if each.decisions and each.outcome is outcome
-                ),
+                (each.decisions[0].sentence for each in predictions if each.decisions and each.outcome is outcome),
                 "",
             ),
             works=other.works[operation],
@@ -174,9 +167,7 @@ def _table(found: Sequence[Compared]) -> Table:
 @click.command(cls=SuiteCommand, name="workflows.predictions")
 @click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--watched", multiple=True, metavar="ID", help="a release watched; default: all")
-@click.option(
-    "--for", "asked", multiple=True, metavar="ID", help="a release asked about; default: all"
-)
+@click.option("--for", "asked", multiple=True, metavar="ID", help="a release asked about; default: all")
 def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
     """Compare what is predicted from the operations of RUNS with what happened."""
     tried = tried_releases(runs)
@@ -184,9 +175,7 @@ def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
         each
         for one in tried.values()
         for other in tried.values()
-        if one is not other
-        and (not watched or one.release.id in watched)
-        and (not asked or other.release.id in asked)
+        if one is not other and (not watched or one.release.id in watched) and (not asked or other.release.id in asked)
         for each in compared(one, other)
     ]
     if not found:

@@ -1,8 +1,11 @@
-"""Proposes docs/COMPATIBILITY.md of a night as a pull request, which is updated every night until it is merged.
+"""Proposes a night's docs/COMPATIBILITY.md as a pull request.
+
+The pull request is updated every night until it is merged.
 
     python -m workflows.proposed_document SITE --repository OWNER/NAME --base main
 
-Runs in a checkout of the base branch. It proposes nothing if only `made` differs: date, commits, tiers and counts of runs.
+Runs in a checkout of the base branch. It proposes nothing if only `made` differs: date, commits, tiers and counts of
+runs.
 """
 
 from __future__ import annotations
@@ -54,9 +57,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
 
 def _git_in(checkout: Path) -> Callable[..., None]:
     def git(*arguments: str) -> None:
-        done = subprocess.run(
-            ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             # The arguments are not shown: the address of the remote may have a token in it.
             raise CannotWork(f"git could not propose the document: {done.stderr.strip()}")

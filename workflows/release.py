@@ -1,4 +1,4 @@
-"""Checks that a tag, the version and the changelog agree, and writes the notes of a release.
+"""Checks that tag, version and changelog agree, and writes release notes.
 
 python -m workflows.release v0.1.0 --notes notes.md
 """
@@ -36,18 +36,14 @@ def notes_of(version: str, changelog: str) -> str:
         found = newest["version"] if newest else "none"
         raise CannotWork(f"the newest version in CHANGELOG.md is {found}, not {version}")
     if not _DATE.fullmatch(newest["date"] or ""):
-        raise CannotWork(
-            f"CHANGELOG.md gives no date for {version}: write ## {version} (YYYY-MM-DD)"
-        )
+        raise CannotWork(f"CHANGELOG.md gives no date for {version}: write ## {version} (YYYY-MM-DD)")
     end = headings[1].start() if len(headings) > 1 else len(changelog)
     return changelog[newest.end() : end].strip() + "\n"
 
 
 @click.command(cls=SuiteCommand, name="workflows.release")
 @click.argument("tag")
-@click.option(
-    "--notes", type=click.Path(path_type=Path), required=True, help="file for the notes of it"
-)
+@click.option("--notes", type=click.Path(path_type=Path), required=True, help="file for the notes of it")
 def main(tag: str, notes: Path) -> None:
     """Check that TAG is the version of the distribution, and write its part of the changelog."""
     version = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))

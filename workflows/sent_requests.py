@@ -1,4 +1,6 @@
-"""Collects which versions of each API clients sent in the grid of operations, for `api-versions --client`.
+"""Collects which versions of each API clients sent in the grid of operations.
+
+The result is for `api-versions --client`.
 
     python -m workflows.sent_requests RUNS
 

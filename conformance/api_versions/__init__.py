@@ -1,1 +1,4 @@
-"""What the brokers of a cluster support: their tables, read, compared, and matched with the features that one needs."""
+"""Version tables of a cluster's brokers: read, compared, matched with features.
+
+Matching says whether the brokers support the features that a user needs.
+"""

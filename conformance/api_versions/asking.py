@@ -1,4 +1,7 @@
-"""Asks every broker of a cluster for its table. A broker that cannot be asked stops none of the others."""
+"""Requests to every broker of a cluster for its version table.
+
+A broker that cannot be asked does not stop the requests to the others.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,18 @@ from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
 
 ALL_BROKERS_BOUND_S = 60.0
-"""How long all addresses and brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds; where many do not answer, each takes
-the bound of each step."""
-MOST_BROKERS = 10_000
+"""How long all addresses and brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds;
+where many do not answer, each takes the bound of each step."""
+MAX_BROKERS = 10_000
 """The brokers of a cluster that lists more are not asked: 150,000 of their tables took a gigabyte."""
 _AT_ONCE = 64
 
 
-def ask_cluster(
-    bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool
-) -> ClusterTables:
+def ask_cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool) -> ClusterTables:
     """Ask one of the addresses for the brokers of its cluster, and each of these for its table.
 
-    A controller that does not list its controllers, for example because the quorum has no leader, is asked for its own table, and
-    so are the other addresses.
+    A controller that does not list its controllers, for example because the quorum has no leader, is asked for its own
+    table, and so are the other addresses.
 
     Args:
         bootstrap: addresses of brokers, or of controllers; the first that answers is asked.
@@ -67,10 +68,11 @@ class _ListsNoControllers(Exception):
 
 
 def _without_ids(addresses: Sequence[Address]) -> tuple[ListedBroker, ...]:
-    """Return addresses as controllers whose ids are unknown: -1, -2 ..., as Kafka's clients number bootstrap addresses."""
-    return tuple(
-        ListedBroker(-number, each.host, each.port) for number, each in enumerate(addresses, 1)
-    )
+    """Return addresses as controllers with unknown ids.
+
+    The ids are -1, -2 and so on, as Kafka's clients number bootstrap addresses.
+    """
+    return tuple(ListedBroker(-number, each.host, each.port) for number, each in enumerate(addresses, 1))
 
 
 def _cluster(
@@ -85,9 +87,7 @@ def _cluster(
         except PROBLEMS as error:
             problems.append(str(error))
         except TimeoutError:
-            problems.append(
-                f"{address} and those before it took more than {ALL_BROKERS_BOUND_S:g} s"
-            )
+            problems.append(f"{address} and those before it took more than {ALL_BROKERS_BOUND_S:g} s")
             break
     raise ConnectionFailed("; ".join(problems))
 
@@ -97,9 +97,9 @@ def _cluster_at(address: Address, config: CommandConfig, *, controllers: bool) -
         cluster = _listed_by(client, controllers=controllers)
     if not cluster.nodes:
         raise ConnectionFailed(f"{address} lists no broker, not even itself; is it still starting?")
-    if len(cluster.nodes) > MOST_BROKERS:
+    if len(cluster.nodes) > MAX_BROKERS:
         raise ConnectionFailed(
-            f"{address} lists {len(cluster.nodes):,} brokers; this tool asks at most {MOST_BROKERS:,}"
+            f"{address} lists {len(cluster.nodes):,} brokers; this tool asks at most {MAX_BROKERS:,}"
         )
     return cluster
 
@@ -113,17 +113,11 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> ClusterMetadata:
             raise _ListsNoControllers(str(error)) from error
         if is_controller == controllers:
             raise
-        what, option = (
-            ("controller", "--bootstrap-controller")
-            if is_controller
-            else ("broker", "--bootstrap-server")
-        )
+        what, option = ("controller", "--bootstrap-controller") if is_controller else ("broker", "--bootstrap-server")
         raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
-def _tables_of(
-    brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: float
-) -> list[BrokerTable]:
+def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: float) -> list[BrokerTable]:
     """Ask brokers, several at once, until all have answered or the time for all is over."""
     threads = UnwaitedThreads(_AT_ONCE)
     futures = [threads.submit(_table_of, broker, config) for broker in brokers]

@@ -1,8 +1,8 @@
 """What clients of the registry can send, as far as it is known.
 
-Of Kafka's own clients all requests are known, of others those that the suite has seen: `sent_requests.csv`. In the grid of
-operations each of them does all its operations with every release since 0.10.0. So the file has the lowest and the highest
-version that it chose for each API that its operations need. `python -m workflows.sent_requests` writes it.
+Of Kafka's own clients all requests are known, of others those that the suite has seen: `sent_requests.csv`. In the grid
+of operations each of them does all its operations with every release since 0.10.0. So the file has the lowest and the
+highest version that it chose for each API that its operations need. `python -m workflows.sent_requests` writes it.
 """
 
 from __future__ import annotations
@@ -71,13 +71,9 @@ def requests_of(client_id: str) -> ClientRequests:
     """
     known = {client.id: client for client in all_clients() if _ranges(client)}
     if client_id not in known:
-        raise UnknownRequests(
-            f"what {client_id!r} can send is not known; known are {', '.join(sorted(known))}"
-        )
+        raise UnknownRequests(f"what {client_id!r} can send is not known; known are {', '.join(sorted(known))}")
     client = known[client_id]
-    return ClientRequests(
-        client_id=client_id, ranges=_ranges(client), is_complete=client.library == JAVA_CLIENT
-    )
+    return ClientRequests(client_id=client_id, ranges=_ranges(client), is_complete=client.library == JAVA_CLIENT)
 
 
 def _ranges(client: Client) -> Ranges:
@@ -87,7 +83,9 @@ def _ranges(client: Client) -> Ranges:
 
 
 def refused_requests(client: Ranges, cluster: ClusterTables) -> Sequence[RequestChange]:
-    """Return the APIs that a client has and cannot use: brokers list none, or they serve no version that the client has.
+    """Return the APIs that a client has and cannot use with these brokers.
+
+    The brokers do not list such an API, or they serve no version of it that the client has.
 
     Returns:
         Changes from the client's table to that of the brokers.

@@ -1,4 +1,6 @@
-"""The tables of a cluster's brokers, and what they have in common; as JSON, to be stored and compared later, too.
+"""The version tables of a cluster's brokers, and what the brokers have in common.
+
+The tables can be stored as JSON and compared later.
 
 Of releases there are recorded tables, for which no broker is asked.
 """
@@ -173,9 +175,7 @@ def read_tables(path: Path) -> ClusterTables:
         content = read_foreign_json(path.read_bytes())
         brokers = [_broker(each) for each in content["brokers"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidTables(
-            f"{path} is no output of `kafka-conformance api-versions --json`: {error!r}"
-        ) from error
+        raise InvalidTables(f"{path} is no output of `kafka-conformance api-versions --json`: {error!r}") from error
     return ClusterTables(name=str(path), cluster_id=content.get("cluster_id"), brokers=brokers)
 
 
@@ -188,11 +188,7 @@ def _broker(entry: Mapping[str, Any]) -> BrokerTable:
         is_fenced=bool(entry["is_fenced"]),
         problem=entry["problem"] or "",
         ranges={int(each["api_key"]): _stored_range(each) for each in entry["apis"]},
-        refused={
-            int(each["api_key"]): _stored_range(each["refused"])
-            for each in entry["apis"]
-            if each.get("refused")
-        },
+        refused={int(each["api_key"]): _stored_range(each["refused"]) for each in entry["apis"] if each.get("refused")},
         features={str(name): int(level) for name, level in entry["finalized_features"].items()},
     )
 

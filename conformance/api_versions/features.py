@@ -1,8 +1,10 @@
-"""Features that one needs of a cluster, and whether every broker of it has them. Source: KIP-35 and KIP-97.
+"""Features that a user needs, and whether every broker of a cluster has them.
 
-A feature needs one or more APIs, each in a range of versions. By the text of KIP-35 it is usable if all brokers share a version of
-each of these APIs that lies in the range and is not one to avoid. A client that chooses its versions for each connection needs
-less: each broker has to list such a version, and they may differ. A verdict has both.
+Source: KIP-35 and KIP-97.
+
+A feature needs one or more APIs, each in a range of versions. By the text of KIP-35 it is usable if all brokers share a
+version of each of these APIs that lies in the range and is not one to avoid. A client that chooses its versions for
+each connection needs less: each broker has to list such a version, and they may differ. A verdict has both.
 """
 
 from __future__ import annotations
@@ -94,9 +96,7 @@ def verdict_on(feature: str, needs: Sequence[NeededApi], cluster: ClusterTables)
     usable = _usable([*missing, *apart], cluster)
     per_broker = _usable(missing, cluster)
     silent = [broker.node_id for broker in cluster.silent]
-    unknown = (
-        [f"no answer from {_brokers(silent)}"] if Usable.UNKNOWN in (usable, per_broker) else []
-    )
+    unknown = [f"no answer from {_brokers(silent)}"] if Usable.UNKNOWN in (usable, per_broker) else []
     return FeatureVerdict(
         feature=feature,
         usable=usable,

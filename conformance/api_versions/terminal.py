@@ -1,4 +1,7 @@
-"""Shows the tables of a cluster, and answers to questions about them, on a terminal; or prints them as Kafka's own tool does."""
+"""Terminal output of a cluster's version tables and of questions about them.
+
+The tables can also be printed in the format of Kafka's own tool.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,7 @@ def show_cluster(console: Console, cluster: ClusterTables) -> None:
         if key not in table or broker.ranges.get(key) != table[key].listed
     }
     for key in sorted(differing):
-        own = ", ".join(
-            f"{broker.node_id}: {broker.ranges.get(key, 'not listed')}"
-            for broker in cluster.answered
-        )
+        own = ", ".join(f"{broker.node_id}: {broker.ranges.get(key, 'not listed')}" for broker in cluster.answered)
         console.print(f"[yellow]differs[/] {name_of(key)}({key}) on broker {own}")
 
 
@@ -85,9 +85,7 @@ def show_refused(console: Console, refused: Sequence[RequestChange], own: Client
         console.print(table)
     else:
         which = "every request" if own.is_complete else "every request that is known"
-        console.print(
-            f"{which} of {own.client_id} ({known}) has a version that all brokers support"
-        )
+        console.print(f"{which} of {own.client_id} ({known}) has a version that all brokers support")
     if not own.is_complete:
         console.print(
             f"the suite has seen {known} of {own.client_id}; whether it sends others is not known",
@@ -99,9 +97,7 @@ def _text(support: Support | None, *, otherwise: str = "-") -> str:
     return otherwise if support is None else str(support)
 
 
-def show_differences(
-    console: Console, found: Sequence[RequestChange], first: str, second: str
-) -> None:
+def show_differences(console: Console, found: Sequence[RequestChange], first: str, second: str) -> None:
     """Show how two tables differ."""
     if not found:
         console.print(f"{first} and {second} support the same versions", markup=False)
@@ -124,9 +120,7 @@ def stock_text(cluster: ClusterTables) -> str:
 def _block(broker: BrokerTable) -> str:
     rack = "null" if broker.rack is None else broker.rack
     fenced = "true" if broker.is_fenced else "false"
-    node = printable(
-        f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {rack} isFenced: {fenced})"
-    )
+    node = printable(f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {rack} isFenced: {fenced})")
     if broker.problem:
         return f"{node} -> ERROR: {printable(broker.problem)}"
     lines = ",\n".join(f"\t{line}" for line in api_lines(broker.ranges))

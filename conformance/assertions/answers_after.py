@@ -1,7 +1,9 @@
-"""Keeps what earlier requests do to a connection apart from what a property is about: separate clauses judge the former.
+"""Requests after earlier requests on the same connection, for properties.
 
-A request that comes alone is judged as ever. One that comes after others may be refused, lost or answered for a reason that has nothing
-to do with the property's clause; then the example is rejected.
+Separate clauses judge what the earlier requests do to the connection.
+
+A request that comes alone is judged as ever. One that comes after others may be refused, lost or answered for a reason
+that has nothing to do with the property's clause; then the example is rejected.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from wire.exchange import Exchange, Request
 from wire.headers import read_correlation_id, read_error_code
 
 
-def answer_after(
-    broker: Broker, history: ConnectionHistory, sent: Request, *due: ErrorCode
-) -> Exchange:
-    """Send a request after others; reject the example if it does not get one of the error codes that are due, with its own id.
+def answer_after(broker: Broker, history: ConnectionHistory, sent: Request, *due: ErrorCode) -> Exchange:
+    """Send a request after others, and reject the example unless an expected error code comes back.
+
+    The response must have one of the `due` error codes and the request's own correlation id.
 
     A request that comes alone may get any response or none.
     """
@@ -36,12 +38,11 @@ def answer_after(
     return exchange
 
 
-def success_after(
-    broker: Broker, history: ConnectionHistory, sent: Request
-) -> tuple[Exchange, ApiVersionsResponse]:
+def success_after(broker: Broker, history: ConnectionHistory, sent: Request) -> tuple[Exchange, ApiVersionsResponse]:
     """Send a request of a served version after others, and decode its response in that version.
 
-    Whether there is a table after others, which decodes, is judged by separate clauses: without one the example is rejected.
+    Whether there is a table after others, which decodes, is judged by separate clauses: without one the example is
+    rejected.
 
     Raises:
         MalformedAnswer: the request comes alone, and there is no response, or it does not decode.

@@ -1,10 +1,13 @@
-"""Finds the one clause that a fault belongs to, so that it does not turn every cell red that meets it.
+"""Search for the one clause that a fault belongs to.
+
+Without it, every cell that meets the fault would be red.
 
 Properties decode the responses they need. A response that is missing or cannot be decoded may have nothing to do with
 the clause of the property: the plainest request of that version may get the same. Then the clause about plain requests
 is violated, and for every other clause the example says nothing.
 
-Controls that are a little less plain are in `explanations.py`. A fault that no control shows belongs to the property that found it.
+Controls that are a little less plain are in `explanations.py`. A fault that no control shows belongs to the property
+that found it.
 """
 
 from __future__ import annotations
@@ -64,9 +67,7 @@ ABOUT_PLAIN_REQUESTS = {
 """Clauses that state for some targets what a clause about plain requests states for all of them."""
 
 
-def judged_elsewhere(
-    broker: Broker, error: BaseException | None, clauses: Collection[str]
-) -> JudgedElsewhere | None:
+def judged_elsewhere(broker: Broker, error: BaseException | None, clauses: Collection[str]) -> JudgedElsewhere | None:
     """Return why a violation says nothing about the clauses of its property; None if it violates them.
 
     A connection that could not be opened is explained as well, if the target loses some at random.
@@ -80,10 +81,11 @@ def judged_elsewhere(
     return lost_at_random(broker, clauses)
 
 
-def _explained(
-    broker: Broker, error: MalformedAnswer, clauses: Collection[str]
-) -> JudgedElsewhere | None:
-    """Return which plainer request fails in the same way; None if none does, or if the property's clauses are about it."""
+def _explained(broker: Broker, error: MalformedAnswer, clauses: Collection[str]) -> JudgedElsewhere | None:
+    """Return the plainer request that fails in the same way, as a reason to judge the fault elsewhere.
+
+    Return None if no plainer request fails, or if the property's own clauses judge the failure.
+    """
     # If the target answers nothing more, the violation stands.
     with suppress(HarnessError):
         if _has_flexible_header(broker, error):
@@ -112,7 +114,10 @@ def _explained(
 
 
 def blamed_clause(broker: Broker, violation: ViolatedMust) -> str | None:
-    """Return the clause that a violation counts for; None if a plain request alone on its connection shows the fault as well."""
+    """Return the clause that a violation counts for.
+
+    Return None if a plain request alone on its connection shows the fault as well.
+    """
     error = violation.error
     if not isinstance(error, MalformedAnswer):
         return violation.clause
@@ -141,21 +146,20 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     controls = (
         before.exchange(broker, sent) if before else broker.exchange_apart(sent)
         for sent in (
-            build_request(version=layout, software=software)
-            for software in (PLAIN_SOFTWARE, ILLEGAL_SOFTWARE)
+            build_request(version=layout, software=software) for software in (PLAIN_SOFTWARE, ILLEGAL_SOFTWARE)
         )
     )
     return any(
-        control.payload is not None
-        and answer_after_flexible_header(control, api_version=layout) is not None
+        control.payload is not None and answer_after_flexible_header(control, api_version=layout) is not None
         for control in controls
     )
 
 
-def _surplus_after_a_plain_response(
-    broker: Broker, error: MalformedAnswer
-) -> tuple[str, MalformedAnswer, str] | None:
-    """Explain that a connection gets out of step by what follows a plain response: bytes of none, or the same one again."""
+def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> tuple[str, MalformedAnswer, str] | None:
+    """Explain a connection that is out of step by the bytes that follow a plain response.
+
+    These bytes belong to no response, or they are the same response again.
+    """
     exchange = error.exchange
     is_later = error.fault is ResponseFault.NOT_KEPT or follows_an_answer(broker, exchange)
     if not (is_later or exchange.surplus or exchange.stray):
@@ -173,9 +177,7 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         return _plain_error_like(broker, error)
     if error.fault is ResponseFault.OTHER_ID:
         return _plain_id_fault(broker)
-    faults = (
-        _plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error)
-    )
+    faults = (_plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error))
     return next((fault for fault in faults if fault is not None), None)
 
 
@@ -203,9 +205,7 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
     return None
 
 
-def _unless_in(
-    clauses: Collection[str], what: str, found: AssertionError, clause: str
-) -> JudgedElsewhere | None:
+def _unless_in(clauses: Collection[str], what: str, found: AssertionError, clause: str) -> JudgedElsewhere | None:
     if clause in clauses or not ABOUT_PLAIN_REQUESTS.isdisjoint(clauses):
         return None
     problem = str(found).partition("\n")[0]
@@ -215,7 +215,8 @@ def _unless_in(
 def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
     """Yield one exchange of each version that may be the cause; a close also costs other requests their response.
 
-    A plain request has header v3 in a version above the highest alone, so it shows nothing about another one that has it.
+    A plain request has header v3 in a version above the highest alone, so it shows nothing about another one that has
+    it.
     """
     exchanges = [error.exchange]
     if error.fault is ResponseFault.NO_ANSWER:
@@ -233,18 +234,14 @@ def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
     yield from reversed(of_versions.values())
 
 
-def _plain_fault(
-    broker: Broker, api_version: int, error: MalformedAnswer
-) -> MalformedAnswer | None:
+def _plain_fault(broker: Broker, api_version: int, error: MalformedAnswer) -> MalformedAnswer | None:
     """Return the fault of a plain request's response if it is of the same kind as an error, else None."""
     plain = broker.plain_exchange(api_version)
     try:
         if error.layout is None:
             error_code_of(plain)
         else:
-            decode_answer(
-                plain, api_version=error.layout, exactly=error.fault is ResponseFault.SURPLUS
-            )
+            decode_answer(plain, api_version=error.layout, exactly=error.fault is ResponseFault.SURPLUS)
         if error.fault is ResponseFault.NOT_KEPT:
             assert_kept(plain, "the connection serves no request after the response")
     except MalformedAnswer as found:

@@ -1,4 +1,7 @@
-"""What a scripted broker did to a client, in words: the last thing before the client hangs, and a refusal that it does not get over."""
+"""Descriptions of what a scripted broker did to a client.
+
+They name the broker's last act before the client hangs, and a refusal that the client does not get over.
+"""
 
 from __future__ import annotations
 
@@ -65,11 +68,13 @@ def _nonsense_in_words(response: bytes) -> str:
 
 
 def refused_for_good(recording: Recording) -> int | None:
-    """Return the version of ApiVersions that the broker refused last, if the client tried no lower one after that; None if it did, or if none was refused."""
+    """Return the version of ApiVersions that the broker refused last, if the client tried no lower one.
+
+    Return None if the client tried a lower version after the first refusal, if version 0 was refused last, or if no
+    version was refused.
+    """
     asked = [move for move in History(recording).moves if move.request.is_about_versions]
-    refusals = [
-        index for index, move in enumerate(asked) if move.response_kind is ResponseKind.REFUSAL
-    ]
+    refusals = [index for index, move in enumerate(asked) if move.response_kind is ResponseKind.REFUSAL]
     if not refusals:
         return None
     refused = asked[refusals[-1]].request.api_version

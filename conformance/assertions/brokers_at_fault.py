@@ -1,4 +1,6 @@
-"""What brokers do against their own word, or too slowly, while a client does an operation: then a failure may be theirs.
+"""Faults of brokers during a client's operation, which may explain a failure.
+
+A broker is at fault if it acts against its own word, or too slowly.
 
 A recording has what the broker listed, confirmed and answered, and when. What it may still be doing is given time.
 """
@@ -31,19 +33,32 @@ SETTLES_WITHIN_MS = 1000
 """How long a broker may take until a consumer sees what was confirmed to a producer."""
 
 
+MAY_WAIT = frozenset({FETCH_KEY, JOIN_GROUP_KEY, SYNC_GROUP_KEY, SHARE_FETCH_KEY})
+"""A broker answers these when there is something to say: a record, or all members of a group."""
+SLOW_MS = 250
+"""An answer that took less is not slow: real brokers take a few milliseconds, and up to this long for what they do
+first."""
+MAX_MS = 5000
+"""How much of its time a client may lose to slow answers: a quarter of what an operation has."""
+
+
 def contradictions(recording: Recording) -> list[str]:
-    """Return what a broker did against its own word, each as a sentence about it; nothing if the schemas are missing."""
+    """Return what a broker did against its own word, one sentence for each act.
+
+    Return nothing if the schemas are missing.
+    """
     try:
-        found = chain(
-            refused_though_listed(recording), _open_transactions(recording), _lost(recording)
-        )
+        found = chain(refused_though_listed(recording), _open_transactions(recording), _lost(recording))
         return list(dict.fromkeys(found))
     except ArtefactUnavailable:
         return []
 
 
 def refused_though_listed(recording: Recording) -> list[str]:
-    """Return which requests a broker refused although its table lists them, each as a sentence about it; none without schemas."""
+    """Return the requests that a broker refused although its table lists them, one sentence for each.
+
+    Return nothing if the schemas are missing.
+    """
     try:
         return list(_refused(recording))
     except ArtefactUnavailable:
@@ -86,7 +101,10 @@ def _open_transactions(recording: Recording) -> Iterator[str]:
 
 
 def _lost(recording: Recording) -> Iterator[str]:
-    """Yield partitions whose log ends before a record that was confirmed; of one topic, because responses name topics in two ways."""
+    """Yield partitions whose log ends before a confirmed record, one sentence for each.
+
+    Only recordings with records of one topic are checked, because responses name topics in two ways.
+    """
     written = [
         (topic, partition)
         for message in _messages(recording, PRODUCE_KEY)
@@ -107,7 +125,10 @@ def _lost(recording: Recording) -> Iterator[str]:
 
 
 def _confirmed_ms(recording: Recording, api_key: int) -> int | None:
-    """Return when the last request of an API was confirmed; None if none was, or too little time has passed since then."""
+    """Return the time at which the last request of an API was confirmed.
+
+    Return None if no request was confirmed, or if too little time has passed since then.
+    """
     times = [
         each.answered_ms
         for each in recording.requests
@@ -160,16 +181,11 @@ def _decoded(seen: SeenRequest) -> Any:
         return None
 
 
-MAY_WAIT = frozenset({FETCH_KEY, JOIN_GROUP_KEY, SYNC_GROUP_KEY, SHARE_FETCH_KEY})
-"""A broker answers these when there is something to say: a record, or all members of a group."""
-SLOW_MS = 250
-"""An answer that took less is not slow: real brokers take a few milliseconds, and up to this long for what they do first."""
-MOST_MS = 5000
-"""How much of its time a client may lose to slow answers: a quarter of what an operation has."""
-
-
 def slow_answers(recording: Recording) -> str:
-    """Return a sentence about a broker whose slow answers cost a client a large part of its time; "" if it is not so slow."""
+    """Return a sentence about a broker whose slow responses cost a client much of its time.
+
+    Return an empty text if the broker is not that slow.
+    """
     slow = [
         (took_ms, request)
         for connection in recording.connections
@@ -177,7 +193,7 @@ def slow_answers(recording: Recording) -> str:
         if took_ms > SLOW_MS
     ]
     lost_ms = sum(took_ms for took_ms, _ in slow)
-    if lost_ms <= MOST_MS:
+    if lost_ms <= MAX_MS:
         return ""
     longest_ms, request = max(slow)
     return (

@@ -1,7 +1,9 @@
-"""What properties assert about a client: its moves, how its process ended, and what its application saw.
+"""Assertions about a client: its moves, its process, and its application.
 
-The first line of a failure stays the same for all plays that fail alike, apart from its numbers; the last line sums the play up.
-What the environment causes is a `HarnessError`, never a violation.
+They check how the process ended, and what the application saw.
+
+The first line of a failure stays the same for all plays that fail alike, apart from its numbers; the last line sums the
+play up. What the environment causes is a `HarnessError`, never a violation.
 """
 
 from __future__ import annotations
@@ -42,11 +44,12 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 TOO_MUCH_MEMORY = "the client's process uses more memory than it may"
 """The start of the message about a client whose processes use more than `Client.memory_mb`."""
-MOST_KEPT_MB = 100
+MAX_KEPT_MB = 100
 """Less than any client may use, and more than what the clients of the registry need for attempts that fail."""
-MOST_GROWTH_MB = 256
-"""Far more than any healthy client needs for a few requests, and less than the 352,518,912 bytes that an alert of TLS announces as a size."""
-_MOST_MOVES = 5
+MAX_GROWTH_MB = 256
+"""Far more than any healthy client needs for a few requests, and less than the 352,518,912 bytes that an alert of
+TLS announces as a size."""
+_MAX_MOVES = 5
 
 
 class ClientAborted(AssertionError):
@@ -101,14 +104,11 @@ def sasl_steps(play: Play) -> dict[int, int]:
 
 
 def flexible_tables(play: Play) -> set[int]:
-    """Return the flexible versions of ApiVersions that the broker supports and in which it sent the client a response."""
+    """Return the served flexible versions of ApiVersions in which the client was sent a response."""
     return {
         each.api_version
         for each in play.recording.requests
-        if each.is_about_versions
-        and each.api_version >= FIRST_FLEXIBLE_VERSION
-        and each.is_served
-        and each.response
+        if each.is_about_versions and each.api_version >= FIRST_FLEXIBLE_VERSION and each.is_served and each.response
     }
 
 
@@ -126,9 +126,9 @@ def assert_allowed(play: Play, *clauses: str) -> None:
     if moves:
         first, *others = moves
         lines = [first.sentence, _request_in_words(play, first.connection, first.request)]
-        lines += (f"and {move.sentence}" for move in others[: _MOST_MOVES - 1])
-        if len(moves) > _MOST_MOVES:
-            lines.append(f"and {len(moves) - _MOST_MOVES:,} further moves of this kind")
+        lines += (f"and {move.sentence}" for move in others[: _MAX_MOVES - 1])
+        if len(moves) > _MAX_MOVES:
+            lines.append(f"and {len(moves) - _MAX_MOVES:,} further moves of this kind")
         raise AssertionError("\n".join(lines))
 
 
@@ -200,7 +200,10 @@ def assert_names_version(play: Play, version: str) -> None:
 
 
 def assert_names_software(play: Play, name: str) -> None:
-    """Fail unless the software name that the client sends is the one that its entry in the registry has, if it has one."""
+    """Fail unless the client sends the software name that its registry entry has.
+
+    Pass if the entry has no name, or if the client sends none.
+    """
     software = software_named_in(play.recording)
     assert software is None or not name or software[0] == name, (
         f"the client names itself {software[0]!r}, and not {name!r}"
@@ -210,7 +213,7 @@ def assert_names_software(play: Play, name: str) -> None:
 def assert_begins_with_newest(play: Play, newest: int) -> None:
     """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
     lower = begins_below(play.recording, newest=newest)
-    assert not lower, "\n".join(map(str, lower[:_MOST_MOVES]))
+    assert not lower, "\n".join(map(str, lower[:_MAX_MOVES]))
 
 
 def assert_closes_after(play: Play, error: ErrorCode) -> None:
@@ -248,7 +251,7 @@ def assert_forgets_refusals(client: ClientUnderTest, play: Play) -> None:
     """
     assert_closes_after(play, ErrorCode.INVALID_REQUEST)
     grown_mb = play.result.peak_rss_mb - client.healthy.result.peak_rss_mb
-    assert grown_mb <= MOST_KEPT_MB, (
+    assert grown_mb <= MAX_KEPT_MB, (
         f"the client's memory grows from one attempt to the next: {grown_mb:,.0f} MB more than with a healthy broker"
     )
 
@@ -257,9 +260,7 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     """Fail if the client's process was aborted, ran out of memory, hung, or ended without a result."""
     result = play.result
     if result.signal is not None and not result.killed_for:
-        raise ClientAborted(
-            f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
-        )
+        raise ClientAborted(f"the client's process is aborted by {result.signal}\n{_last_lines(result)}")
     assert result.killed_for != MEMORY, f"{TOO_MUCH_MEMORY}: {result.peak_rss_mb:,.0f} MB"
     assert_in_time(
         result.killed_for != TIME,
@@ -295,7 +296,7 @@ def outcome_of(play: Play) -> str | None:
 def assert_memory_stays_small(client: ClientUnderTest, play: Play) -> None:
     """Fail if the client's processes use far more memory than with a healthy broker, though no more than they may."""
     usual, peak = client.healthy.result.peak_rss_mb, play.result.peak_rss_mb
-    assert peak - usual <= MOST_GROWTH_MB, (
+    assert peak - usual <= MAX_GROWTH_MB, (
         f"{TOO_MUCH_MEMORY}: {peak:,.0f} MB, and {usual:,.0f} MB with a healthy broker"
     )
 
@@ -313,9 +314,7 @@ def assert_no_connection_is_lost(play: Play) -> None:
     """Fail if the broker closed a connection: it does so only on a request that it does not support."""
     for connection in play.recording.connections:
         end = "resets" if connection.was_reset else "closes"
-        assert connection.closed_by != "broker", (
-            f"the broker {end} a connection, on a request that it does not support"
-        )
+        assert connection.closed_by != "broker", f"the broker {end} a connection, on a request that it does not support"
 
 
 def assert_reports_error(play: Play) -> None:

@@ -1,4 +1,4 @@
-"""Where a client's software appears: what is wrong with the metric's beans, and with an entry of the request log."""
+"""Checks of a client's software in the metric's beans and in the request log."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
 
 
 def reading_request(broker: Broker, client_id: str, choice: int) -> Request:
-    """Return a request of an API other than ApiVersions that the target lists, and that only reads; any number chooses which.
+    """Return a read-only request of an API other than ApiVersions that the target serves.
+
+    `choice` may be any number. It selects the API and the version.
 
     Raises:
         HarnessError: the target serves none of them, or its table cannot be read.

@@ -1,4 +1,7 @@
-"""What properties assert about a client's success and recovery: that they were earned, and that its pauses are long enough."""
+"""Assertions about a client's success and recovery.
+
+A success must be earned, and pauses between attempts must be long enough.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,9 @@ SAYS_NOTHING = "the error does not say what the broker lacks"
 REFUSES_NEEDLESSLY = "the client fails with a broker that lists all that it needs"
 
 
+_SAYS_TIMEOUT = re.compile(r"time[ds]?[- ]?out|deadline", re.IGNORECASE)
+
+
 def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
     """Fail if a client reports success although no broker answered the request that it needs for that.
 
@@ -43,9 +49,6 @@ def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
 
 def _was_answered(play: Play) -> bool:
     return any(each.api_key in CLUSTER_APIS and each.response for each in play.recording.requests)
-
-
-_SAYS_TIMEOUT = re.compile(r"time[ds]?[- ]?out|deadline", re.IGNORECASE)
 
 
 def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
@@ -75,13 +78,12 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
 
 
 def _needs(client: ClientUnderTest, play: Play) -> Mapping[int, int]:
-    """Return the APIs that a client takes to do what it does with a healthy broker, and to authenticate itself, with versions."""
+    """Return the APIs that a client needs with a healthy broker, with a version of each.
+
+    On SASL listeners they include the APIs of authentication.
+    """
     is_foreign = client.client.install.kind == FOREIGN
-    needs = (
-        dict.fromkeys(newest_versions([client.healthy]), 0)
-        if is_foreign
-        else OPERATIONS[METADATA].needs
-    )
+    needs = dict.fromkeys(newest_versions([client.healthy]), 0) if is_foreign else OPERATIONS[METADATA].needs
     is_sasl = play.recording.script.listener in SASL_LISTENERS
     return {**needs, **(NEEDS_OF_SASL if is_sasl else {})}
 
@@ -90,13 +92,11 @@ def assert_every_success_is_earned(client: ClientUnderTest, play: Play) -> None:
     """Fail if an ask of a client that asks again succeeded although no broker answered a request of it.
 
     Args:
-        client: the client. If it answers some asks of a healthy play from what it knows, then only those before its first
-            answer have to fail.
+        client: the client. If it answers some asks of a healthy play from what it knows, then only those before its
+            first answer have to fail.
         play: a play in which the client keeps asking.
     """
-    if play.recording.all_requests > len(play.recording.requests) or not _was_answered(
-        client.healthy
-    ):
+    if play.recording.all_requests > len(play.recording.requests) or not _was_answered(client.healthy):
         return
     unearned = _unearned_asks(play)
     # The latest play of the client stays the one that is judged.
@@ -130,11 +130,7 @@ def _latest_ms(ask: Ask, play: Play) -> int:
 
 
 def _answers_ms(play: Play) -> list[int]:
-    return [
-        each.responded_ms
-        for each in play.recording.requests
-        if each.api_key in CLUSTER_APIS and each.response
-    ]
+    return [each.responded_ms for each in play.recording.requests if each.api_key in CLUSTER_APIS and each.response]
 
 
 def assert_table_is_not_used(client: ClientUnderTest, play: Play, what: str) -> None:
@@ -168,13 +164,14 @@ def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
     # each connection that the broker closes.
     stopped_in_failure = play.recording.cut_short and failed and asks[-1] is failed[-1]
     works = not stopped_in_failure or len(failed) <= closed
-    assert_in_time(
-        works, f"the client got metadata but does not work\n{'' if works else failed[-1].detail}"
-    )
+    assert_in_time(works, f"the client got metadata but does not work\n{'' if works else failed[-1].detail}")
 
 
 def assert_uses_later_connections(play: Play) -> None:
-    """Fail unless the client gets a response on a connection after its first one, other than about versions and to SASL."""
+    """Fail unless the client gets a response on a connection after its first one.
+
+    Responses to ApiVersions and SASL requests do not count.
+    """
     assert_in_time(
         any(
             each.response and each.connection > 0
@@ -211,9 +208,7 @@ def assert_uses_late_table(play: Play) -> None:
     A client may give up before that; then it has closed the connection.
     """
     slow = (
-        each
-        for each in play.recording.requests
-        if each.answer is not None and each.answer.delay_ms and each.is_served
+        each for each in play.recording.requests if each.answer is not None and each.answer.delay_ms and each.is_served
     )
     if any(read_response(each).kind is ResponseKind.TABLE for each in slow):
         assert_works(play)

@@ -1,8 +1,10 @@
-"""Finds the MUST that a deviation from the model contradicts, because a deviation alone binds only Apache Kafka.
+"""Search for the MUST that a deviation from the model contradicts.
 
-A deviation may be one of the freedoms that the sources leave a broker. So the MUST counts as contradicted only if a plain request of
-the same kind shows it again, on a new connection after the same earlier requests; and not if a plain request alone shows
-it, because the clause's own property finds that.
+A deviation alone binds only Apache Kafka.
+
+A deviation may be one of the freedoms that the sources leave a broker. So the MUST counts as contradicted only if a
+plain request of the same kind shows it again, on a new connection after the same earlier requests; and not if a plain
+request alone shows it, because the clause's own property finds that.
 """
 
 from __future__ import annotations
@@ -88,10 +90,11 @@ def _violation(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     return ViolatedMust(KEPT, fault)
 
 
-def _confirmed_clause(
-    broker: Broker, before: Before, exchange: Exchange, found: ViolatedMust
-) -> str | None:
-    """Return the violated clause if plainer requests show the same; None if none does, or if a plain request alone does."""
+def _confirmed_clause(broker: Broker, before: Before, exchange: Exchange, found: ViolatedMust) -> str | None:
+    """Return the violated clause if a plainer request after the same requests shows the same violation.
+
+    Return None if no plainer request shows it, or if a plain request alone does.
+    """
     if found.clause == KEPT:
         # What a target may refuse it may close the connection for.
         before = before.only(lambda each: is_never_refused(broker, each))
@@ -106,7 +109,10 @@ def _confirmed_clause(
 
 
 def _plainer(request: Request, clause: str, *, is_served: bool) -> Iterator[tuple[Request, str]]:
-    """Yield plainer requests of the same kind, each with the clause that is violated if it shows a violation of the given one."""
+    """Yield plainer requests of the same kind, each with the clause that it would violate.
+
+    That clause is violated if the plainer request shows a violation of the given clause.
+    """
     header, body = request.header, request.body
     assert isinstance(body, ApiVersionsRequest)
 

@@ -1,7 +1,9 @@
-"""Says which responses have another correlation id than the requests that they are paired with, and what that shows.
+"""Search for responses whose correlation id differs from the request's.
 
-Requests and responses are paired by position. So one wrong id, a response that comes twice and responses in another order
-are all seen as ids that differ, and only the ids after the first difference distinguish them.
+It also says what the difference shows.
+
+Requests and responses are paired by position. So one wrong id, a response that comes twice and responses in another
+order are all seen as ids that differ, and only the ids after the first difference distinguish them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from wire.exchange import Exchange
 from wire.headers import read_correlation_id
 
 ANOTHER_ORDER = "the responses are not in the order of the requests"
+
+
+MAX_LISTED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,14 +114,9 @@ def assert_own_ids(exchanges: Sequence[Exchange]) -> None:
     received = [read_correlation_id(each.payload or b"") for each in answered]
     found = first_difference(sent, received)
     if found is not None:
-        raise MalformedAnswer(
-            answered[found.position], found.in_words, fault=ResponseFault.OTHER_ID
-        )
-
-
-MOST_LISTED = 4
+        raise MalformedAnswer(answered[found.position], found.in_words, fault=ResponseFault.OTHER_ID)
 
 
 def _listed(ids: Sequence[int | None]) -> str:
-    more = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
-    return ", ".join(map(str, ids[:MOST_LISTED])) + more
+    more = f" and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else ""
+    return ", ".join(map(str, ids[:MAX_LISTED])) + more

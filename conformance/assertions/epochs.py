@@ -1,4 +1,7 @@
-"""Whether the epoch of the finalized features fell, from any response of a run to any later one."""
+"""Check that the epoch of the finalized features never falls during a run.
+
+Any response of the run is compared with every later one.
+"""
 
 from __future__ import annotations
 

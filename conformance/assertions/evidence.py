@@ -1,7 +1,7 @@
 """What shows a failure: bytes that came, or time that passed while nothing came.
 
-Bytes are the same on every machine. Time is not: on a busy one a target that is right may be late. So what only time shows
-counts if a control was fast enough next to it, and what bytes show counts in any case.
+Bytes are the same on every machine. Time is not: on a busy one a target that is right may be late. So what only time
+shows counts if a control was fast enough next to it, and what bytes show counts in any case.
 """
 
 from __future__ import annotations

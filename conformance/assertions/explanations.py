@@ -1,7 +1,10 @@
-"""Controls that explain a failure by less than a property sent: an illegal name, a client id, or what came before on a connection.
+"""Control requests that explain a failure by a part of what a property sent.
 
-Each control is judged by one clause: it has an illegal software name that the target does not answer, or comes after the same earlier
-requests, and has nothing else of the property's request. `blame.py` asks plain requests of the same version first.
+The part is an illegal name, a client id, or the earlier requests on the connection.
+
+Each control is judged by one clause: it has an illegal software name that the target does not answer, or comes after
+the same earlier requests, and has nothing else of the property's request. `blame.py` asks plain requests of the same
+version first.
 """
 
 from __future__ import annotations
@@ -146,9 +149,7 @@ def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> E
     return None
 
 
-def _fault_after(
-    broker: Broker, before: Before, version: int, error: MalformedAnswer
-) -> ViolatedMust | None:
+def _fault_after(broker: Broker, before: Before, version: int, error: MalformedAnswer) -> ViolatedMust | None:
     """Return the violation of a plain request after some others, if it has the fault of an error; else None."""
     if not before:
         return None
@@ -158,9 +159,7 @@ def _fault_after(
     return found if found is not None and _is_same_fault(found.error, error) else None
 
 
-def _clause_after(
-    broker: Broker, before: Before, version: int, error: MalformedAnswer, found: ViolatedMust
-) -> str:
+def _clause_after(broker: Broker, before: Before, version: int, error: MalformedAnswer, found: ViolatedMust) -> str:
     """Return the clause that the fault of a plain request violates, given what came before it."""
     if not 0 <= version <= broker.max_version:
         return found.clause
@@ -190,7 +189,8 @@ def _is_same_fault(found: AssertionError, error: MalformedAnswer) -> bool:
 def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:
     """Return how the first of several plain requests, one after the other on a connection, gets no response.
 
-    None if all are answered, or if not even the first is, which other clauses judge. The requests are sent once in a run.
+    None if all are answered, or if not even the first is, which other clauses judge. The requests are sent once in a
+    run.
     """
     sent = [build_request(version=broker.readable_version)] * count
     exchanges = broker.in_turn_apart(sent)

@@ -1,4 +1,7 @@
-"""Which features a listener lists, alone and compared with another listener or with the upstream of a proxy."""
+"""The features that a listener lists, alone and compared.
+
+They are compared with another listener or with the upstream of a proxy.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from wire.exchange import Exchange
 
 SAME_LEVELS = "FEATURES.same-levels-at-one-epoch"
 TRIES_FOR_ONE_EPOCH = 2
-"""How often two listeners are asked until both name the same epoch; that of a broker with KRaft grows twice a second."""
+"""How often two listeners are asked until both name the same epoch; that of a broker with KRaft grows twice a
+second."""
 
 
 class FeatureList(StrEnum):
@@ -52,19 +56,18 @@ def _plain_responses(broker: Broker) -> Iterator[ApiVersionsResponse | None]:
 
 
 def lists_features(broker: Broker) -> bool:
-    """Return whether a listener lists a feature in any version; True if a response cannot be read, as that is judged."""
+    """Return whether a listener lists a feature in any version.
+
+    Return True if a response cannot be read, because other clauses judge that.
+    """
     return any(
-        response is None or any(kind.names(response) for kind in FeatureList)
-        for response in _plain_responses(broker)
+        response is None or any(kind.names(response) for kind in FeatureList) for response in _plain_responses(broker)
     )
 
 
 def lists_supported_features(broker: Broker) -> bool:
     """Return whether a listener lists a supported feature in any version, in a response that can be read."""
-    return any(
-        response is not None and FeatureList.SUPPORTED.names(response)
-        for response in _plain_responses(broker)
-    )
+    return any(response is not None and FeatureList.SUPPORTED.names(response) for response in _plain_responses(broker))
 
 
 def assert_features_as_on(
@@ -82,7 +85,8 @@ def assert_features_as_on(
         other: the name of the other listener. A response of it that cannot be read is judged there.
         version: the version of ApiVersions in which both are asked.
         kinds: the lists that are compared.
-        of_one_node: whether both listeners are of one node, so that at one epoch `SAME_LEVELS` judges the finalized features.
+        of_one_node: whether both listeners are of one node, so that at one epoch `SAME_LEVELS` judges the finalized
+            features.
 
     Raises:
         JudgedElsewhere: only finalized features are missing, and `SAME_LEVELS` judges that.
@@ -161,10 +165,7 @@ def assert_same_levels(here: ApiVersionsResponse, there: ApiVersionsResponse, ot
     """
     found, expected = _levels(here), _levels(there)
     differing = [name for name in sorted(found | expected) if found.get(name) != expected.get(name)]
-    details = (
-        f"{name}: {_in_words(found, name)}, on {other} {_in_words(expected, name)}"
-        for name in differing
-    )
+    details = (f"{name}: {_in_words(found, name)}, on {other} {_in_words(expected, name)}" for name in differing)
     assert not differing, (
         f"at one epoch the finalized levels differ from those of {other}: {'; '.join(details)}\n"
         f"both name the epoch {here.finalized_features_epoch}"
@@ -173,10 +174,7 @@ def assert_same_levels(here: ApiVersionsResponse, there: ApiVersionsResponse, ot
 
 def _levels(response: ApiVersionsResponse) -> dict[str, tuple[int, int]]:
     """Return the lowest and the highest level of each finalized feature."""
-    return {
-        each.name: (each.min_version_level, each.max_version_level)
-        for each in response.finalized_features
-    }
+    return {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
 
 
 def _in_words(levels: Mapping[str, tuple[int, int]], name: str) -> str:

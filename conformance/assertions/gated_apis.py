@@ -1,4 +1,7 @@
-"""The APIs that Apache Kafka serves only if a feature is finalized, although its table lists them in any case."""
+"""The APIs that Apache Kafka serves only if a feature is finalized.
+
+Its table lists them in any case.
+"""
 
 from __future__ import annotations
 

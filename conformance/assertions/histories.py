@@ -1,4 +1,6 @@
-"""Sends a request after others on its connection, and the same others again before a control.
+"""Requests after others on one connection, with repeats for controls.
+
+A control is sent after the same earlier requests again.
 
 Whether a refusal keeps the connection, and whether responses come in order, is judged by clauses of their own.
 """
@@ -48,11 +50,14 @@ _KEEPING_CODES = (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION)
 def exchange_after(
     broker: Broker, history: ConnectionHistory, sent: Request, *, authenticate: bool = False
 ) -> Exchange:
-    """Send a request after the earlier ones of a history, on a connection that has authenticated if the listener requires it.
+    """Send a request after the earlier requests of a history on one connection.
 
-    What a target cannot get is left out: ids that the suite does not know, and what only newer versions carry. The request is
-    sent alone if nothing is left, or if there are no credentials. So it is if an earlier request gets no response or that of
-    another one, or if it gets none itself after a request that the target may have closed the connection for.
+    The connection has authenticated if the listener requires it.
+
+    What a target cannot get is left out: ids that the suite does not know, and what only newer versions carry. The
+    request is sent alone if nothing is left, or if there are no credentials. So it is if an earlier request gets no
+    response or that of another one, or if it gets none itself after a request that the target may have closed the
+    connection for.
 
     Args:
         broker: the target.
@@ -96,15 +101,10 @@ def _keeps_connection(exchange: Exchange) -> bool:
 
 
 def _has_other_id(exchange: Exchange) -> bool:
-    return (
-        exchange.payload is not None
-        and read_correlation_id(exchange.payload) != exchange.request.correlation_id
-    )
+    return exchange.payload is not None and read_correlation_id(exchange.payload) != exchange.request.correlation_id
 
 
-def _earlier_requests(
-    broker: Broker, history: ConnectionHistory, judged_id: int
-) -> Iterator[Request]:
+def _earlier_requests(broker: Broker, history: ConnectionHistory, judged_id: int) -> Iterator[Request]:
     ids = (each for each in count(FIRST_ID) if each != judged_id)
     for kind in history.earlier:
         request = _request_of(broker, kind, next(ids))
@@ -202,9 +202,7 @@ def what_came_before(broker: Broker, exchange: Exchange) -> Before | None:
     if place is None:
         return None
     own = broker.journal[place]
-    in_its_write = tuple(
-        takewhile(lambda each: each != exchange.request, (each.request for each in own.exchanges))
-    )
+    in_its_write = tuple(takewhile(lambda each: each != exchange.request, (each.request for each in own.exchanges)))
     writes: list[tuple[Request, ...]] = []
     is_authenticated = False
     for step in broker.journal[:place]:
@@ -218,18 +216,12 @@ def what_came_before(broker: Broker, exchange: Exchange) -> Before | None:
             writes.append(requests)
     if any(each.broken for write in (*writes, in_its_write) for each in write):
         return None
-    return Before(
-        writes=tuple(writes), in_its_write=in_its_write, is_authenticated=is_authenticated
-    )
+    return Before(writes=tuple(writes), in_its_write=in_its_write, is_authenticated=is_authenticated)
 
 
 def _place_of(steps: Sequence[Step], exchange: Exchange) -> int | None:
     """Return the index of the step with an exchange, or of the last one with its request."""
     places = range(len(steps) - 1, -1, -1)
     same = (each for each in places if exchange in steps[each].exchanges)
-    alike = (
-        each
-        for each in places
-        if any(own.request == exchange.request for own in steps[each].exchanges)
-    )
+    alike = (each for each in places if any(own.request == exchange.request for own in steps[each].exchanges))
     return next(same, next(alike, None))

@@ -1,4 +1,7 @@
-"""The items of a list that a property checks one by one: each is one version of one API; how to check and name them."""
+"""The items of a list that a property checks one by one.
+
+Each item is one version of one API. This module says how to check and name items.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from typing import NamedTuple
 from conformance.assertions.judging import Unjudged
 from fixtures.under_test.broker import Broker
 from wire.exchange import Exchange
+
+_RANGE = r"v-?\d+(?:-v-?\d+)?"
+_NAMED = re.compile(rf"((?:key )?\w+) ({_RANGE}(?:, {_RANGE})*)")
 
 
 class Item(NamedTuple):
@@ -50,8 +56,8 @@ class CrashingItem(Problem):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Requests one item and returns the exchange. Raises `Problem` if something is wrong, `Unjudged` if that is only a note, and
-`UnsatisfiedAssumption` if the clause is not about the item."""
+"""Requests one item and returns the exchange. Raises `Problem` if something is wrong, `Unjudged` if that is only a
+note, and `UnsatisfiedAssumption` if the clause is not about the item."""
 
 
 def check_item(broker: Broker, item: Item, check: Check) -> None:
@@ -81,10 +87,6 @@ def names_of(items: Iterable[Item]) -> str:
     )
 
 
-_RANGE = r"v-?\d+(?:-v-?\d+)?"
-_NAMED = re.compile(rf"((?:key )?\w+) ({_RANGE}(?:, {_RANGE})*)")
-
-
 def named_in(text: str) -> set[tuple[str, int]]:
     """Return what a text of `names_of` names, each as an API's name and a version."""
     return {
@@ -97,10 +99,7 @@ def named_in(text: str) -> set[tuple[str, int]]:
 
 def ranges(versions: Sequence[int]) -> str:
     """Return ascending versions as ranges: "v0-v2, v5"."""
-    return ", ".join(
-        f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}"
-        for run in consecutive_runs(versions)
-    )
+    return ", ".join(f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}" for run in consecutive_runs(versions))
 
 
 def consecutive_runs(numbers: Iterable[int]) -> list[list[int]]:

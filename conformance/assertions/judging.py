@@ -35,9 +35,7 @@ from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
 from wire.primitives import INT16_MAX
 
 _DUMP_BYTES = 48
-_SAYS_WHY = re.compile(
-    r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
-)
+_SAYS_WHY = re.compile(r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught")
 """Marks the line of a crash that states the reason, in Go, Rust, C and Java."""
 
 
@@ -86,7 +84,10 @@ class Unjudged(AssertionError):
 
 
 class NotSeen(UnsatisfiedAssumption):
-    """An example is rejected for what the suite has or sees, and not for what the target is: whether that conforms stays open."""
+    """Rejection of an example because of the suite's limits, and not because of the target.
+
+    Whether the target conforms stays open.
+    """
 
 
 class TargetEnded(AssertionError):
@@ -143,9 +144,7 @@ def payload_of(exchange: Exchange) -> bytes:
     )
 
 
-def decode_answer(
-    exchange: Exchange, *, api_version: int, exactly: bool = False
-) -> ApiVersionsResponse:
+def decode_answer(exchange: Exchange, *, api_version: int, exactly: bool = False) -> ApiVersionsResponse:
     """Decode a response in the layout of a version.
 
     Args:
@@ -165,9 +164,7 @@ def decode_answer(
     except DecodeError as error:
         error.start += CORRELATION_ID_BYTES
         error.end += CORRELATION_ID_BYTES
-        what = (
-            "a refusal (UNSUPPORTED_VERSION) in the layout of v0, and " if _is_refusal(body) else ""
-        )
+        what = "a refusal (UNSUPPORTED_VERSION) in the layout of v0, and " if _is_refusal(body) else ""
         raise MalformedAnswer(
             exchange,
             f"{what}not decodable as ApiVersions v{api_version}: {error}",
@@ -209,21 +206,15 @@ _decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
 """Cached, because a target sends the same few bodies again and again."""
 
 
-def answer_after_flexible_header(
-    exchange: Exchange, *, api_version: int
-) -> ApiVersionsResponse | None:
+def answer_after_flexible_header(exchange: Exchange, *, api_version: int) -> ApiVersionsResponse | None:
     """Decode a response that decodes with a tag section in its header, but not without one; None for any other."""
     payload = payload_of(exchange)
     try:
-        decode_prefix(
-            ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES
-        )
+        decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES)
     except DecodeError:
         with suppress(DecodeError):
             _, body = decode_prefix(ResponseHeader, payload, version=FLEXIBLE_RESPONSE_HEADER)
-            answer, _ = decode_prefix(
-                ApiVersionsResponse, payload, version=api_version, offset=body
-            )
+            answer, _ = decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=body)
             return answer
     return None
 
@@ -236,9 +227,7 @@ def bytes_after_body(exchange: Exchange, *, api_version: int) -> bytes:
     """
     decode_answer(exchange, api_version=api_version)
     payload = payload_of(exchange)
-    _, end = decode_prefix(
-        ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES
-    )
+    _, end = decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES)
     return payload[end:]
 
 
@@ -259,9 +248,7 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         )
     code = read_error_code(payload)
     if code is None:
-        error = BufferUnderflow(
-            "no error code", start=len(payload), end=len(payload), field_path="error_code"
-        )
+        error = BufferUnderflow("no error code", start=len(payload), end=len(payload), field_path="error_code")
         raise MalformedAnswer(
             exchange,
             f"the response is too short: {error}",
@@ -315,9 +302,7 @@ def assert_error(exchange: Exchange, *allowed: ErrorCode) -> ErrorCode:
     return code
 
 
-def assert_same_table(
-    answer: ApiVersionsResponse, expected: ApiVersionsResponse, where: str
-) -> None:
+def assert_same_table(answer: ApiVersionsResponse, expected: ApiVersionsResponse, where: str) -> None:
     """Fail unless two responses list the same API keys with the same ranges.
 
     Args:
@@ -326,12 +311,8 @@ def assert_same_table(
         where: where the other one came from, for the failure message: "in v0".
     """
     found, wanted = key_ranges(answer), key_ranges(expected)
-    differing = sorted(
-        key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)
-    )
-    assert not differing, (
-        f"the table is not the one {where}\nAPI keys that differ: {', '.join(map(str, differing))}"
-    )
+    differing = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+    assert not differing, f"the table is not the one {where}\nAPI keys that differ: {', '.join(map(str, differing))}"
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:

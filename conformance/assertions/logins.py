@@ -1,7 +1,9 @@
-"""Logs in with the versions of SaslHandshake and SaslAuthenticate that a listener lists, and finds out whether that worked.
+"""Logins with every listed version of SaslHandshake and SaslAuthenticate.
 
-After SaslHandshake v0 the tokens are bare; after v1 they come in SaslAuthenticate requests. A login has worked if a request
-that needs one is served after it.
+Each login is checked for whether it worked.
+
+After SaslHandshake v0 the tokens are bare; after v1 they come in SaslAuthenticate requests. A login has worked if a
+request that needs one is served after it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from wire.exchange import Exchange, Outcome, probe_request
 from wire.message_schemas import Api
 
 SLOWEST_STEP_S = 5.0
-"""Silence bound: a broker may ask another server whether a password is right, which requests without a login do not show."""
+"""Silence bound: a broker may ask another server whether a password is right, which requests without a login do not
+show."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -109,7 +112,10 @@ def check_login(broker: Broker, item: Item) -> Exchange:
 
 
 def _served_after(broker: Broker, mechanism: str, way: _Way) -> Exchange:
-    """Return the exchange of the first reading request that is served after a login, each on a connection of its own."""
+    """Return the exchange of the first read-only request that the target serves after a login.
+
+    Each request has a connection and a login of its own.
+    """
     items = listed_items(broker)
     if not items:
         raise Unjudged("the table lists no request that shows whether a login worked")
@@ -122,9 +128,7 @@ def _served_after(broker: Broker, mechanism: str, way: _Way) -> Exchange:
             why = "refused with ILLEGAL_SASL_STATE"
         else:
             return exchange
-    raise Problem(
-        f"no login with {mechanism}: no request is served after it; {names_of(items[-1:])}: {why}"
-    )
+    raise Problem(f"no login with {mechanism}: no request is served after it; {names_of(items[-1:])}: {why}")
 
 
 def _ask_after_login(broker: Broker, mechanism: str, way: _Way, item: Item) -> Exchange:

@@ -1,7 +1,10 @@
-"""Whether a target loses connections at random: some new ones are closed or never answered, whatever is sent on them.
+"""Check for targets that lose new connections at random.
 
-Such a target fails in every property that happens to meet a lost connection. So before a failure with a request that got no
-response stands, plain requests on new connections show whether they are lost as well; then one clause is violated.
+Such connections are closed or never answered, whatever is sent on them.
+
+Such a target fails in every property that happens to meet a lost connection. So before a failure with a request that
+got no response stands, plain requests on new connections show whether they are lost as well; then one clause is
+violated.
 """
 
 from __future__ import annotations
@@ -20,22 +23,28 @@ from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES
 
-MOST_CONNECTIONS = 40
+MAX_CONNECTIONS = 40
 """Connections of a control: enough to see twice that every thirteenth is lost, and even every nineteenth."""
 LOSSES = 2
-"""So often a lost connection has to come between served ones: a target that is being started again has one such pause."""
-MOST_IN_A_ROW = 3
+"""So often a lost connection has to come between served ones: a target that is being started again has one such
+pause."""
+MAX_IN_A_ROW = 3
 """A target that loses more than so many, one after the other, serves none at the moment."""
 PAUSE_S = 1.0
-"""Before each connection after the first loss: a limit of so many new connections per second is then no reason for another."""
-MOST_CONTROLS = 2
+"""Before each connection after the first loss: a limit of so many new connections per second is then no reason for
+another."""
+MAX_CONTROLS = 2
 """Controls that find nothing, in a run; a target may begin to lose connections later than the first failure."""
 TRIES = 3
 """How often a request is sent again: one that is lost most of these times is the reason itself."""
-MOST_SUSPECTS = 4
+MAX_SUSPECTS = 4
 """Requests of an example that are sent again."""
 OPENING_FAILED = (ConnectionFailed, AuthenticationFailed, NotServed)
 """How TLS, the authentication or the first request on a lost connection ends."""
+
+
+_CONTROLS: WeakKeyDictionary[Broker, list[ConnectionsLost | None]] = WeakKeyDictionary()
+"""The results of the controls of this run, by listener; the first that finds something is the last."""
 
 
 class ConnectionsLost(AssertionError):
@@ -59,7 +68,10 @@ class LostAtRandom(ViolatesAnother):
 
 
 class LostWhileShared(JudgedElsewhere):
-    """Some new connections are lost while other processes open connections as well, which together may be over a limit."""
+    """Some new connections are lost while other processes also open connections.
+
+    All these connections together may be over a limit of the target.
+    """
 
     def __init__(self, violation: ConnectionsLost) -> None:
         super().__init__(
@@ -70,10 +82,6 @@ class LostWhileShared(JudgedElsewhere):
 
 def _first_line(violation: ConnectionsLost) -> str:
     return str(violation).partition("\n")[0]
-
-
-_CONTROLS: WeakKeyDictionary[Broker, list[ConnectionsLost | None]] = WeakKeyDictionary()
-"""The results of the controls of this run, by listener; the first that finds something is the last."""
 
 
 def assert_new_connections_served(broker: Broker, most: int) -> None:
@@ -114,8 +122,8 @@ def lost_at_random(broker: Broker, clauses: Collection[str]) -> JudgedElsewhere 
 
     Args:
         broker: the target, with the journal of the example.
-        clauses: ids of the clauses that the example is about; the one about lost connections is violated in any case, unless
-            other processes ask the target as well.
+        clauses: ids of the clauses that the example is about; the one about lost connections is violated in any case,
+            unless other processes ask the target as well.
     """
     lost = _lost_exchanges(broker.journal)
     if (KEPT in clauses and not broker.is_shared) or not lost:
@@ -128,7 +136,9 @@ def lost_at_random(broker: Broker, clauses: Collection[str]) -> JudgedElsewhere 
 
 
 def lost_while_opening(broker: Broker, error: HarnessError) -> JudgedElsewhere | None:
-    """Return that a connection was lost at random while TLS, the authentication or a first request opened it; None if it failed otherwise.
+    """Return a reason to judge the failure elsewhere if the connection was lost at random while it was opened.
+
+    TLS, the authentication or a first request was opening the connection. Return None if it failed otherwise.
 
     Args:
         broker: the target.
@@ -164,14 +174,14 @@ def _lost_exchanges(journal: Sequence[Step]) -> list[Exchange]:
         if each.outcome in (Outcome.CLOSED, Outcome.SILENT) and not each.request.is_hidden
     }
     # The last ones, because a malformed request before them may have been refused by right.
-    return list(lost.values())[-MOST_SUSPECTS:]
+    return list(lost.values())[-MAX_SUSPECTS:]
 
 
 def _control(broker: Broker) -> ConnectionsLost | None:
     """Return what plain requests on new connections show; a few times in a run, then what they showed last."""
     results = _CONTROLS.setdefault(broker, [])
-    if not any(results) and len(results) < MOST_CONTROLS:
-        results.append(_losses(_patient(broker), MOST_CONNECTIONS))
+    if not any(results) and len(results) < MAX_CONTROLS:
+        results.append(_losses(_patient(broker), MAX_CONNECTIONS))
     return results[-1]
 
 
@@ -204,7 +214,7 @@ def _losses(broker: Broker, most: int) -> ConnectionsLost | None:
                 continue
         has_lost = True
         lost_in_a_row += 1
-        if lost_in_a_row > MOST_IN_A_ROW:
+        if lost_in_a_row > MAX_IN_A_ROW:
             break
     return None
 

@@ -1,7 +1,9 @@
-"""What a broker lacks for what a client wants to do, and whether an error says so (KIP-97).
+"""What a broker lacks for a client's operation, and whether an error names it.
 
-A client may refuse a broker that lacks something, with an error that names it. A broker whose table has all that is needed
-gives it no reason to.
+Source: KIP-97.
+
+A client may refuse a broker that lacks something, with an error that names it. A broker whose table has all that is
+needed gives it no reason to.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ _VERSIONS = re.compile(
 
 
 def names_what_is_missing(detail: str) -> bool:
-    """Return whether an error says what the broker lacks, by its type or by the name of an API, a feature or a version."""
+    """Return whether an error says what the broker lacks.
+
+    It says so by its type, or by the name of an API, a feature or a version.
+    """
     if _TYPES.search(detail):
         return True
     return bool(_LACKS.search(detail) and (_VERSIONS.search(detail) or _names().search(detail)))
@@ -49,14 +54,13 @@ def names_what_is_missing(detail: str) -> bool:
 
 @cache
 def _names() -> re.Pattern[str]:
-    """Return what finds the name of an API, as DescribeConfigsRequest_v0 or DESCRIBE_CONFIGS, or of a feature (KIP-584)."""
+    """Return a pattern that finds the names of APIs and features.
+
+    API names may look like DescribeConfigsRequest_v0 or DESCRIBE_CONFIGS. Features are those of KIP-584.
+    """
     apis = [known.name for known in known_apis().values()]
     in_capitals = (re.sub(r"\B(?=[A-Z])", "_", name).upper() for name in apis)
-    features = {
-        feature.name
-        for release in RECORDED_RELEASES
-        for feature in profile_of(release).supported_features
-    }
+    features = {feature.name for release in RECORDED_RELEASES for feature in profile_of(release).supported_features}
     named = "|".join(map(re.escape, (*apis, *in_capitals, *sorted(features))))
     return re.compile(rf"(?<![A-Za-z.])(?:{named})(?![a-z])")
 
@@ -66,8 +70,8 @@ def version_needed(api_key: int, at_most: int) -> int:
 
     Args:
         api_key: the API.
-        at_most: the version that what it does takes. Kafka's own clients dropped the versions of brokers before 2.1 (KIP-896),
-            so a client may need a later one.
+        at_most: the version that what it does takes. Kafka's own clients dropped the versions of brokers before 2.1
+            (KIP-896), so a client may need a later one.
     """
     known = known_apis().get(api_key)
     if known is None or known.range is None:
@@ -91,10 +95,12 @@ def missing_in(ranges: Ranges, needs: Mapping[int, int]) -> list[str]:
 
 
 def missing_for(operation: Operation, recording: Recording, detail: str) -> list[str] | None:
-    """Return what brokers lack that an operation takes, as their tables show that a client got; None if it got no table.
+    """Return what brokers lack for an operation, according to the tables that a client received.
 
-    What a broker has dropped again counts as missing too if the error names it and the client sent nothing of it: then it may
-    be the client that is too old, and no recording shows that.
+    Return None if the client received no table.
+
+    What a broker has dropped again counts as missing too if the error names it and the client sent nothing of it: then
+    it may be the client that is too old, and no recording shows that.
     """
     tables = [
         move.response
@@ -109,9 +115,7 @@ def missing_for(operation: Operation, recording: Recording, detail: str) -> list
     return list(dict.fromkeys(found))
 
 
-def _missing(
-    table: ReadResponse, operation: Operation, unused: set[int], detail: str
-) -> Iterator[str]:
+def _missing(table: ReadResponse, operation: Operation, unused: set[int], detail: str) -> Iterator[str]:
     yield from missing_in(table.ranges, operation.needs)
     for name, level in operation.features.items():
         if table.finalized_features.get(name, 0) < level:

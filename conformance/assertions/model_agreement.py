@@ -1,4 +1,6 @@
-"""Asserts that a target does what the reference model allows, with one request or in a conversation with both in parallel.
+"""Assertions that a target does what the reference model allows.
+
+They send one request, or hold a conversation with the target and the model in parallel.
 
 The message schemas are those from Kafka's jars.
 """
@@ -38,6 +40,18 @@ from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.message_schemas import Api
 from wire.sasl import PLAIN, authenticate_request, bare_token, handshake_request, plain_token
+
+NOBODYS_TOKEN = b"\0nobody\0nothing"
+UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
+FINAL_MESSAGES: dict[ConnectionState, Message] = {
+    ConnectionState.OPEN: build_request(version=0),
+    ConnectionState.AUTHENTICATED: build_request(version=0),
+    ConnectionState.BEFORE_HANDSHAKE: build_request(version=0),
+    ConnectionState.API_VERSIONS_SERVED: Handshake(version=0),
+    ConnectionState.BARE_TOKENS: PlainToken(wrapped=False),
+    ConnectionState.WRAPPED_TOKENS: PlainToken(),
+}
+"""The final message for each connection state; a connection in that state has to answer it."""
 
 
 def find_api(api_key: int, api_version: int) -> Api | None:
@@ -101,21 +115,6 @@ def _assert_decodable(exchange: Exchange, allowed: Sequence[Reaction]) -> None:
             decode_answer(exchange, api_version=reaction.response_version, exactly=True)
 
 
-NOBODYS_TOKEN = b"\0nobody\0nothing"
-
-UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
-
-FINAL_MESSAGES: dict[ConnectionState, Message] = {
-    ConnectionState.OPEN: build_request(version=0),
-    ConnectionState.AUTHENTICATED: build_request(version=0),
-    ConnectionState.BEFORE_HANDSHAKE: build_request(version=0),
-    ConnectionState.API_VERSIONS_SERVED: Handshake(version=0),
-    ConnectionState.BARE_TOKENS: PlainToken(wrapped=False),
-    ConnectionState.WRAPPED_TOKENS: PlainToken(),
-}
-"""The final message for each connection state; a connection in that state has to answer it."""
-
-
 @dataclass(slots=True)
 class _OpenConnection:
     """An open connection to the target, the stack that closes it, and its state according to the model."""
@@ -136,9 +135,7 @@ class ConversationRunner:
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
         offered = broker.running.offered_mechanisms
-        self._authentication = (
-            replace(NO_CREDENTIALS, mechanisms=offered) if offered else NO_CREDENTIALS
-        )
+        self._authentication = replace(NO_CREDENTIALS, mechanisms=offered) if offered else NO_CREDENTIALS
         self._right_token = self._wrong_token = NOBODYS_TOKEN
         if access is not None:
             self._authentication = SaslConfiguration(
@@ -217,10 +214,7 @@ class ConversationRunner:
             return
         if states[0] not in SERVING and self._hides(requests):
             return
-        if action.ends:
-            exchanges = opened.connection.end_stream(requests)
-        else:
-            exchanges = opened.connection.converse(requests)
+        exchanges = opened.connection.end_stream(requests) if action.ends else opened.connection.converse(requests)
         # Responses were lost only after a refused size, or if our side ended directly after a complete frame or size.
         ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
@@ -231,9 +225,7 @@ class ConversationRunner:
         opened.state = self._follow(opened.state, exchanges, may_lose=may_lose)
         self._judged += 1
         if action.ends:
-            assert has_ended(exchanges), (
-                "the target keeps the connection open after our side of it has ended"
-            )
+            assert has_ended(exchanges), "the target keeps the connection open after our side of it has ended"
             opened.state = ConnectionState.CLOSED
         elif opened.state is ConnectionState.CLOSED and not has_ended(exchanges):
             (following,) = opened.connection.converse([build_request(version=0)])
@@ -243,9 +235,7 @@ class ConversationRunner:
 
     def _may_hang(self, requests: list[Request], *, ends: bool) -> bool:
         """Return whether an end in the same write may leave requests neither answered nor closed."""
-        ends_early = ends or (
-            len(requests) > 1 and any(has_refused_size(each.data) for each in requests)
-        )
+        ends_early = ends or (len(requests) > 1 and any(has_refused_size(each.data) for each in requests))
         return self._profile.traits.early_end_may_hang and ends_early
 
     def _hides(self, requests: list[Request]) -> bool:
@@ -253,10 +243,10 @@ class ConversationRunner:
         is_secured = self._broker.speaks_tls and self._broker.asks_for_authentication
         return self._profile.traits.tls_hides_requests and is_secured and len(requests) > 1
 
-    def _states_before(
-        self, requests: list[Request], state: ConnectionState
-    ) -> tuple[ConnectionState, ...] | None:
-        """Return the connection's state before each request that is still processed; None if the model does not cover one.
+    def _states_before(self, requests: list[Request], state: ConnectionState) -> tuple[ConnectionState, ...] | None:
+        """Return the connection's state before each request that is still processed.
+
+        Return None if the model does not cover one of the requests.
 
         Requests that get neither a response nor a close are excluded, because each would cost a silence bound.
         `MODEL.agrees-with-reference` judges them, with a sentinel after those that are ignored.
@@ -292,9 +282,7 @@ class ConversationRunner:
             authentication=self._authentication,
         )
 
-    def _follow(
-        self, state: ConnectionState, exchanges: tuple[Exchange, ...], *, may_lose: bool
-    ) -> ConnectionState:
+    def _follow(self, state: ConnectionState, exchanges: tuple[Exchange, ...], *, may_lose: bool) -> ConnectionState:
         """Compare the exchanges with the model, and return the connection's new state."""
         answered = deque(exchange for exchange in exchanges if exchange.payload is not None)
         for exchange in exchanges:
@@ -355,10 +343,7 @@ def ends_at_a_read(request: Request) -> bool:
 
 def is_whole(request: Request) -> bool:
     """Return whether a request has all the bytes that its frame announces."""
-    return (
-        len(request.data) >= SIZE_BYTES
-        and read_size(request.data) <= len(request.data) - SIZE_BYTES
-    )
+    return len(request.data) >= SIZE_BYTES and read_size(request.data) <= len(request.data) - SIZE_BYTES
 
 
 def has_ended(exchanges: tuple[Exchange, ...]) -> bool:

@@ -1,4 +1,6 @@
-"""Asserts that what one client does disturbs no other, and that pauses inside a request change nothing.
+"""Assertions that a client disturbs no other, and that pauses change nothing.
+
+The pauses are inside a request.
 
 Waiting is all that such pauses cost, so many connections on all listeners of a target share each of them.
 """
@@ -30,6 +32,10 @@ MALFORMED_HURTS_NOBODY = "PROTOCOL.malformed-hurts-nobody"
 STOPPED_BY_PART = "while one connection is inside a frame, no other is served"
 
 
+MIN_AT_ONCE = 5
+"""So few connections at once are no limit but a fault: a single client of Kafka opens as many."""
+
+
 @contextmanager
 def open_bystander(broker: Broker) -> Iterator[Connection]:
     """Open a connection on which a plain request was answered, so that an effect on it can be seen.
@@ -46,10 +52,6 @@ def open_bystander(broker: Broker) -> Iterator[Connection]:
                 "other connections cannot be seen"
             )
         yield bystander
-
-
-FEWEST_AT_ONCE = 5
-"""So few connections at once are no limit but a fault: a single client of Kafka opens as many."""
 
 
 @contextmanager
@@ -108,11 +110,7 @@ def assert_undisturbed(
         JudgedElsewhere: the former is not answered, but it was not without anything that may disturb it either.
     """
     unanswered = next((each for each in bystander if each.outcome is not Outcome.ANSWER), None)
-    is_explained = (
-        unanswered is not None
-        and alone is not None
-        and alone.exchange.outcome is unanswered.outcome
-    )
+    is_explained = unanswered is not None and alone is not None and alone.exchange.outcome is unanswered.outcome
     assert unanswered is None or is_explained, disturbed
     is_refused = newcomer.outcome is Outcome.CLOSED and is_limit()
     assert newcomer.outcome is Outcome.ANSWER or is_refused, unserved
@@ -124,7 +122,10 @@ def assert_undisturbed(
 
 
 def is_stopped_by_part(broker: Broker, sent: Request, kept: int) -> bool:
-    """Return whether a plain request is not served while another connection has sent the first `kept` bytes of a request."""
+    """Return whether a part of a request on another connection stops a plain request.
+
+    The other connection has sent only the first `kept` bytes of its request.
+    """
     apart = broker.apart()
     with apart.connect(authenticate=False) as inside_a_frame:
         inside_a_frame.send(build_part(sent, kept))
@@ -140,8 +141,8 @@ def limits_connections(broker: Broker, most: int) -> bool:
     """
     other = broker.apart()
     # It learns of closed connections a moment later.
-    some = poll_until(lambda: _served_at_once(other, FEWEST_AT_ONCE), expected=FEWEST_AT_ONCE)
-    return some == FEWEST_AT_ONCE and _served_at_once(other, most) < most
+    some = poll_until(lambda: _served_at_once(other, MIN_AT_ONCE), expected=MIN_AT_ONCE)
+    return some == MIN_AT_ONCE and _served_at_once(other, most) < most
 
 
 def _served_at_once(broker: Broker, most: int) -> int:
@@ -203,7 +204,8 @@ def assert_pauses_do_not_matter(
             (exchange,) = each.connection.converse([each.pieces[-1]])
             fate = fate_of(exchange)
             if fate != _fate_at_once(each):
-                # The target may serve only so many connections at the same time, and learns of closed ones a moment later.
+                # The target may serve only so many connections at the same time, and learns of closed ones a moment
+                # later.
                 opened.close()
                 poll_until(lambda: _is_usable(broker), expected=True)
                 at_once = _fate_at_once(each)
@@ -214,9 +216,7 @@ def assert_pauses_do_not_matter(
         # The reproducer then needs the address of this listener only.
         where = each.broker.listener
         broker.journal[:] = [step for step in broker.journal if step.listener == where]
-        raise AssertionError(
-            f"after a pause of {max(pauses_s):g} s on {where} {fate}; without it {at_once}"
-        )
+        raise AssertionError(f"after a pause of {max(pauses_s):g} s on {where} {fate}; without it {at_once}")
 
 
 def _fate_at_once(paused: _Paused) -> str:

@@ -1,4 +1,7 @@
-"""Whether a client uses the newest version of each API that it and the broker support, in every request (KIP-35)."""
+"""Check that a client uses the newest common version of each API (KIP-35).
+
+The version must be the newest that client and broker support, in every request.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,13 @@ NEWEST_FOR_ALL: Mapping[int, int] = {
 }
 """The newest versions that every client can always use, by API key, if there are newer ones.
 
-Those of AddPartitionsToTxn after it are for brokers. Those of Produce, EndTxn and TxnOffsetCommit have a use in a transaction
-only if transaction.version 2 is finalized. Those of Fetch, OffsetCommit and OffsetFetch name topics by ids, which a client need
-not know of each topic. So Kafka's schemas say.
+Those of AddPartitionsToTxn after it are for brokers. Those of Produce, EndTxn and TxnOffsetCommit have a use in a
+transaction only if transaction.version 2 is finalized. Those of Fetch, OffsetCommit and OffsetFetch name topics by ids,
+which a client need not know of each topic. So Kafka's schemas say.
 """
+
+
+_MOST = 5
 
 
 def newest_versions(plays: Iterable[Play]) -> Mapping[int, int]:
@@ -46,7 +52,10 @@ def newest_versions(plays: Iterable[Play]) -> Mapping[int, int]:
 
 
 def assert_as_new_as_usual(play: Play, healthy: Play) -> None:
-    """Fail if the newest version of an API that the client sends is older than that to a healthy broker, whose ranges are the same."""
+    """Fail if the client's newest version of an API is older than with a healthy broker.
+
+    The healthy broker lists the same ranges.
+    """
     sent, usual = newest_versions([play]), newest_versions([healthy])
     for key in sent.keys() & usual.keys():
         assert sent[key] >= usual[key], (
@@ -65,9 +74,6 @@ def assert_newest_common_versions(play: Play, known: Mapping[int, int]) -> None:
     """
     older = list(_older(play, known))
     assert not older, "\n".join(older[:_MOST])
-
-
-_MOST = 5
 
 
 def _older(play: Play, known: Mapping[int, int]) -> Iterator[str]:

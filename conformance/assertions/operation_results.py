@@ -1,11 +1,11 @@
-"""What is asserted about an operation that a client tried with a real broker (KIP-97).
+"""Assertions about an operation that a client tried with a real broker (KIP-97).
 
-It works, or an error names what the broker lacks. In either case nothing that the broker does not support was sent. An operation
-knows what it takes: a broker that lists all of it gives a client no reason to refuse.
+It works, or an error names what the broker lacks. In either case nothing that the broker does not support was sent. An
+operation knows what it takes: a broker that lists all of it gives a client no reason to refuse.
 
-Of a client whose connections were led to other brokers and to another cluster more is asserted (KIP-1242): if it supports that, it
-goes on without a restart, gives the ids of cluster and broker when it should, and writes nothing to a cluster before it has read
-its metadata. What other clients do in its place is recorded.
+Of a client whose connections were led to other brokers and to another cluster more is asserted (KIP-1242): if it
+supports that, it goes on without a restart, gives the ids of cluster and broker when it should, and writes nothing to a
+cluster before it has read its metadata. What other clients do in its place is recorded.
 """
 
 from __future__ import annotations
@@ -40,6 +40,13 @@ WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
 
 
+_ABOUT_IDS = (
+    "KIP-1242.bootstrap-sends-nothing",
+    "KIP-1242.then-sends-both",
+    "KIP-1242.rebootstraps-on-129",
+)
+
+
 class Unsupported(Unjudged):
     """The broker is too old for the operation, and the client says so, or does what its documentation says instead."""
 
@@ -49,18 +56,16 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
 
     Raises:
         Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.
-        AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted or
-            hangs, the result is wrong, the error does not say what is missing, or nothing is.
-        HarnessError: the client could not be run, or something was in the way between it and a broker: it fails, or its requests
-            may not have come through the proxy.
+        AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted
+            or hangs, the result is wrong, the error does not say what is missing, or nothing is.
+        HarnessError: the client could not be run, or something was in the way between it and a broker: it fails, or its
+            requests may not have come through the proxy.
     """
     check_environment(play.result)
     try:
         assert_not_aborted(play.result)
         _check_way(play)
-        assert_in_time(
-            not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
-        )
+        assert_in_time(not play.result.has_hung, "the operation neither succeeds nor fails: it hangs")
         _assert_sends_nothing_unsupported(play)
         _assert_works_or_says_why(play, OPERATIONS[operation])
         _assert_is_that_operation(play, operation, falls_back=falls_back)
@@ -70,7 +75,9 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
 
 
 def failure_of(play: TriedPlay, operation: str, *, falls_back: bool = False) -> str:
-    """Return how an operation fails, in words that two libraries share; empty if it does not fail, or by the client's doing.
+    """Return how an operation fails, in words that two libraries share.
+
+    Return an empty text if the operation does not fail, or if the client alone causes the failure.
 
     What a client alone does is to abort, and to send what the broker's table does not list.
     """
@@ -116,7 +123,10 @@ def _unsupported_moves(play: Play) -> list[ForbiddenMove]:
 
 
 def _is_supported_anyway(history: History, forbidden: ForbiddenMove) -> bool:
-    """Whether a client only did not ask for the table on this connection, and the same broker lists or answers the version.
+    """Return whether the same broker supports a request that the client sent without asking first.
+
+    The client only did not ask for the table on this connection. The broker lists or answers the version on another
+    one.
 
     The clause that forbids that is judged with scripted brokers, one of which changes its table.
     """
@@ -141,14 +151,18 @@ def _assert_works_or_says_why(play: Play, operation: Operation) -> None:
     # A real broker that is slow is the cause of many errors.
     assert_in_time(names_what_is_missing(detail), f"{SAYS_NOTHING}: {detail}")
     missing = missing_for(operation, play.recording, detail)
-    # Of a broker whose table the client never got nothing is known, and one that refuses what it lists lacks more than it says.
+    # Of a broker whose table the client never got nothing is known, and one that refuses what it lists lacks more than
+    # it says.
     is_known = missing is not None and not refused_though_listed(play.recording)
     assert missing or not is_known, f"{REFUSES_NEEDLESSLY}: {detail}"
     raise Unsupported(f"the client says what the broker lacks: {detail}")
 
 
 def _assert_is_that_operation(play: TriedPlay, operation: str, *, falls_back: bool) -> None:
-    """Fail if a success was reached without the API that the operation is about, and nothing hid its request from the proxy."""
+    """Fail if an operation succeeded without a request of the API that it is about.
+
+    Do not fail if something may have hidden the request from the proxy.
+    """
     api_key = OPERATIONS[operation].api_key
     if api_key is None or any(each.api_key == api_key for each in play.recording.requests):
         return
@@ -161,13 +175,6 @@ def _assert_is_that_operation(play: TriedPlay, operation: str, *, falls_back: bo
     if play.obstacles:
         raise HarnessError("; ".join(play.obstacles))
     raise AssertionError(what)
-
-
-_ABOUT_IDS = (
-    "KIP-1242.bootstrap-sends-nothing",
-    "KIP-1242.then-sends-both",
-    "KIP-1242.rebootstraps-on-129",
-)
 
 
 class DoesNotKnow(Unjudged):
@@ -203,9 +210,7 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
 
 def _assert_goes_on(play: ReroutedPlay, operation: str, *, uses_ids: bool) -> None:
     found = [
-        f"the client does not go on {route.when}"
-        for route in play.routes[1:]
-        if not _goes_on(play, route, operation)
+        f"the client does not go on {route.when}" for route in play.routes[1:] if not _goes_on(play, route, operation)
     ]
     stray = stray_writes(play.recording)
     if stray:
@@ -225,8 +230,7 @@ def _goes_on(play: ReroutedPlay, route: Route, operation: str) -> bool:
     later = [each.from_ms for each in play.routes if each.from_ms > route.from_ms]
     until_ms = min(later, default=play.recording.duration_ms)
     return any(
-        route.from_ms <= each.at_ms <= until_ms and is_wanted(each, operation)
-        for each in play.recording.requests
+        route.from_ms <= each.at_ms <= until_ms and is_wanted(each, operation) for each in play.recording.requests
     )
 
 

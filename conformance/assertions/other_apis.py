@@ -43,11 +43,16 @@ Some of them wait until a change is on disk. The requests that the usual silence
 UNDECODABLE = "the response cannot be decoded"
 
 
+UNKNOWN = build_bare_request(999, 0)
+"""A request of an API that no release has, and whose key has another low byte than that of ApiVersions."""
+
+
 class RefusedAsUnsupported(Refusal):
     """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION.
 
     Args:
-        missing: the feature that the API needs and the target does not finalize, such as "group.version 1"; may be empty.
+        missing: the feature that the API needs and the target does not finalize, such as "group.version 1"; may be
+            empty.
     """
 
     def __init__(self, missing: str) -> None:
@@ -95,14 +100,15 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
     """
     table = advertised_table(broker)
     if not table:
-        raise HarnessError(
-            "the table is empty (judged by KIP-35.table-lists-itself), so it has no entries to request"
-        )
+        raise HarnessError("the table is empty (judged by KIP-35.table-lists-itself), so it has no entries to request")
     return table
 
 
 def lists_other_apis(broker: Broker) -> bool:
-    """Return whether a target lists another API than ApiVersions; an empty table, which lists neither, counts as such."""
+    """Return whether a target lists another API than ApiVersions.
+
+    Return True for an empty table, which lists neither.
+    """
     table = advertised_table(broker)
     return not table or any(entry.api_key != API_VERSIONS_KEY for entry in table)
 
@@ -117,9 +123,7 @@ def steps_to_table(broker: Broker) -> tuple[Step, ...]:
 def skipped_apis(broker: Broker) -> tuple[str, ...]:
     """Return the advertised APIs that are not requested, see `is_skipped`."""
     keys = [entry.api_key for entry in advertised_table(broker)]
-    return tuple(
-        catalogue_of(broker.target).name_of(key) for key in keys if is_skipped(broker, key)
-    )
+    return tuple(catalogue_of(broker.target).name_of(key) for key in keys if is_skipped(broker, key))
 
 
 def is_requested(broker: Broker, api_key: int) -> bool:
@@ -211,10 +215,6 @@ def ask_anyhow(broker: Broker, request: Request) -> Exchange:
     return exchange
 
 
-UNKNOWN = build_bare_request(999, 0)
-"""A request of an API that no release has, and whose key has another low byte than that of ApiVersions."""
-
-
 @functools.lru_cache(maxsize=8)
 def survives_unknown_apis(broker: Broker) -> bool:
     """Return whether a target goes on after a request of an API that does not exist; if not, it is started again."""
@@ -234,7 +234,8 @@ NOT_SERVED, REFUSED = "not served", "refused"
 def _found_served(broker: Broker) -> dict[Item, Exchange | str]:
     """Return what `check_served` found of each version that it requested, for `check_supported`.
 
-    It is the exchange of a version that is supported, else `NOT_SERVED` or, if it is refused in its own layout, `REFUSED`.
+    It is the exchange of a version that is supported, else `NOT_SERVED` or, if it is refused in its own layout,
+    `REFUSED`.
     """
     return {}
 
@@ -289,9 +290,7 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
     exchange = ask(broker, request)
     if item.api_key == JOIN_GROUP_KEY and exchange.outcome is Outcome.SILENT:
-        raise Unjudged(
-            f"no response within {SLOWEST_ANSWER_S:g} s: a broker may wait for further members of the group"
-        )
+        raise Unjudged(f"no response within {SLOWEST_ANSWER_S:g} s: a broker may wait for further members of the group")
     try:
         payload = payload_of(exchange)
         if item.api_key == API_VERSIONS_KEY:
@@ -307,9 +306,7 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
         raise Problem(UNDECODABLE, str(error)) from error
     if correlation_id != exchange.request.correlation_id:
         other_id = "the response has the correlation id of another request"
-        raise Problem(other_id) from MalformedAnswer(
-            exchange, other_id, fault=ResponseFault.OTHER_ID
-        )
+        raise Problem(other_id) from MalformedAnswer(exchange, other_id, fault=ResponseFault.OTHER_ID)
     if not exchange.usable and not _begins_authentication(broker, item):
         lost = "the connection is unusable after the response"
         raise Problem(lost) from MalformedAnswer(exchange, lost, fault=ResponseFault.NOT_KEPT)

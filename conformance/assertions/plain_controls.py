@@ -1,4 +1,7 @@
-"""Controls with plain requests of the versions that a target serves, each sent once in a run."""
+"""Control requests in the versions that a target serves.
+
+Each plain request is sent once in a run.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from wire.exchange import probe_request
 def surplus_after_plain(broker: Broker) -> MalformedAnswer | None:
     """Return what follows a plain response and belongs to no request, in a version that the example asked for.
 
-    What is read after that are not the responses to the requests, so it may be wrong in any way. None if nothing follows, or if
-    that cannot be seen, for example because no table can be read.
+    What is read after that are not the responses to the requests, so it may be wrong in any way. None if nothing
+    follows, or if that cannot be seen, for example because no table can be read.
     """
     try:
         return _surplus_after_plain(broker)

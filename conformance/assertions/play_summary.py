@@ -1,4 +1,7 @@
-"""A summary of one play of a client in one sentence, what assertions count in it, and whether and why the client hangs."""
+"""A summary of one play of a client in one sentence.
+
+The module also counts what assertions need, and says whether and why the client hangs.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,12 @@ from reference_model.profiles.known_apis import label_of
 from reports.verdict_labels import counted
 from wire.api_keys import METADATA_KEY
 
-_MOST_QUOTES = 3
-_LONGEST_QUOTE = 150
+_MAX_QUOTES = 3
+_MAX_QUOTE = 150
+
+
+OUTSIDE_THE_TABLE = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
+"""The clauses that forbid requests which a table does not list."""
 
 
 def summary(play: Play) -> str:
@@ -38,13 +45,11 @@ def summary(play: Play) -> str:
 def quoted_errors(result: DriverResult) -> str:
     """Return the last lines of a client's standard error, each with a line end; none if it reports in lines of JSON."""
     lines = [] if result.has_reported else result.errors.strip().splitlines()
-    return "".join(f"stderr: {line[:_LONGEST_QUOTE]}\n" for line in lines[-_MOST_QUOTES:])
+    return "".join(f"stderr: {line[:_MAX_QUOTE]}\n" for line in lines[-_MAX_QUOTES:])
 
 
 def _requests(recording: Recording) -> str:
-    versions = Counter(
-        f"{label_of(each.api_key)} v{each.api_version}" for each in recording.requests
-    )
+    versions = Counter(f"{label_of(each.api_key)} v{each.api_version}" for each in recording.requests)
     named = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
     of_all = recording.all_requests
     more = f" among the first {len(recording.requests):,} of {of_all:,} requests"
@@ -56,9 +61,7 @@ def _requests(recording: Recording) -> str:
 def _resets(recording: Recording) -> str:
     """Return how many connections ended with RST; any other one that has ended did so with FIN."""
     by = Counter(each.closed_by for each in recording.connections if each.was_reset)
-    return ", ".join(
-        f"{counted(times, 'connection')} reset by the {who}" for who, times in by.items()
-    )
+    return ", ".join(f"{counted(times, 'connection')} reset by the {who}" for who, times in by.items())
 
 
 def _names(recording: Recording) -> str:
@@ -108,11 +111,7 @@ def recovered_after_ms(recording: Recording) -> int | None:
     if healed_ms is None:
         return None
     return next(
-        (
-            each.at_ms - healed_ms
-            for each in metadata_requests(recording)
-            if each.response and each.at_ms >= healed_ms
-        ),
+        (each.at_ms - healed_ms for each in metadata_requests(recording) if each.response and each.at_ms >= healed_ms),
         None,
     )
 
@@ -122,29 +121,24 @@ def metadata_requests(recording: Recording) -> list[SeenRequest]:
     return [each for each in recording.requests if each.api_key == METADATA_KEY]
 
 
-OUTSIDE_THE_TABLE = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
-"""The clauses that forbid requests which a table does not list."""
-
-
 def never_returned(play: Play) -> bool:
     """Return whether the driver's own watchdog ended a client that had all its time since its first connection.
 
     A client that connected later may only be slow, like a JVM on a busy machine.
     """
     result, recording = play.result, play.recording
-    opened_ms = min(
-        (each.opened_ms for each in recording.connections), default=recording.duration_ms
-    )
+    opened_ms = min((each.opened_ms for each in recording.connections), default=recording.duration_ms)
     had_its_time = recording.duration_ms - opened_ms >= recording.script.timeout_ms
     return result.has_hung and not result.killed_for and had_its_time
 
 
 def cause_of_hang(recording: Recording) -> str:
-    """Return the last request outside a table that got no response, or else what the broker did last, in words that follow "hangs"."""
+    """Return the cause of a hang, in words that follow "hangs".
+
+    The cause is the last request outside a table that got no response, or else the broker's last act.
+    """
     unanswered = {
-        (move.request.connection, move.number)
-        for move in History(recording).moves
-        if not move.request.response
+        (move.request.connection, move.number) for move in History(recording).moves if not move.request.response
     }
     causes = [
         move.sentence

@@ -1,4 +1,7 @@
-"""What properties of proxies ask and assert, with its upstream broker and what lies between the two."""
+"""Requests and assertions of the properties of proxies.
+
+They involve the proxy's upstream broker and what lies between the two.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +33,24 @@ def upstream_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
         HarnessError: its table cannot be read.
     """
     return {
-        entry.api_key: (entry.min_version, entry.max_version)
-        for entry in advertised_table(broker.sibling(UPSTREAM))
+        entry.api_key: (entry.min_version, entry.max_version) for entry in advertised_table(broker.sibling(UPSTREAM))
     }
 
 
 def assume_passed(broker: Broker, passed: PassedRequest) -> Request:
-    """Return the request in a version that the proxy lists; reject the example if there is none, or if it may not be sent."""
+    """Return the request in a version that the proxy lists.
+
+    Reject the example if there is no such version, or if the request may not be sent.
+    """
     assume(passed.api_key in READ_ONLY or not broker.target.is_read_only)
-    listed = next(
-        (each for each in advertised_table(broker) if each.api_key == passed.api_key), None
-    )
+    listed = next((each for each in advertised_table(broker) if each.api_key == passed.api_key), None)
     assume(listed is not None)
     assert listed is not None
     version = listed.max_version - passed.below_newest
     api = catalogue_of(broker.target).find(passed.api_key, version)
     assume(api is not None and version >= listed.min_version)
     assert api is not None
-    return minimal_request(
-        api, version, correlation_id=passed.correlation_id, client_id=passed.client_id
-    )
+    return minimal_request(api, version, correlation_id=passed.correlation_id, client_id=passed.client_id)
 
 
 def _without_correlation_id(payload: bytes) -> bytes:
@@ -66,9 +67,7 @@ def arrived_unchanged(broker: Broker, sent: Request) -> str:
         return ""
     same_api = [each for each in arrived if each[:SIZE_BYTES] == payload[:SIZE_BYTES]]
     latest = same_api[-1].hex() if same_api else "no request of this API and version"
-    return (
-        f"the upstream does not get the request {payload.hex()}; the latest that it gets: {latest}"
-    )
+    return f"the upstream does not get the request {payload.hex()}; the latest that it gets: {latest}"
 
 
 def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:

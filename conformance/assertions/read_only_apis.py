@@ -1,7 +1,9 @@
-"""Requests of other APIs that only read, in the versions that a target lists and serves.
+"""Requests of other APIs that only read, in versions that a target serves.
 
-They are sent where the API does not matter: in pipelines, on connections that never asked for ApiVersions, and with any tag
-section in the header of a flexible version.
+The target also lists these versions.
+
+They are sent where the API does not matter: in pipelines, on connections that never asked for ApiVersions, and with any
+tag section in the header of a flexible version.
 """
 
 from __future__ import annotations
@@ -40,18 +42,25 @@ AWAITING_RECORDS = {"max_wait_ms": 100, "min_bytes": 1}
 """Fields of Fetch. Apache Kafka waits only for partitions, of which the requests have none."""
 
 
+LATE_US = 50_000
+"""A response that is overtaken and comes this long after the one before it is called late."""
+
+
 @functools.lru_cache(maxsize=8)
 def read_only_items(broker: Broker) -> tuple[Item, ...]:
     """Return the oldest and the newest version of each read-only API that a target lists and serves.
 
-    A version counts as served if it is answered after ApiVersions on the same connection; whether each listed version is
-    served is judged by another clause. None if the table cannot be read, which other clauses judge as well.
+    A version counts as served if it is answered after ApiVersions on the same connection; whether each listed version
+    is served is judged by another clause. None if the table cannot be read, which other clauses judge as well.
     """
     return tuple(item for item in listed_items(broker) if _is_served(broker, item))
 
 
 def listed_items(broker: Broker) -> tuple[Item, ...]:
-    """Return the oldest and the newest version of each read-only API that a target lists, whether it serves them or not."""
+    """Return the oldest and the newest version of each read-only API that a target lists.
+
+    Versions that the target lists but does not serve are included.
+    """
     return tuple(item for key in READ_ONLY_KEYS for item in _listed(broker, key))
 
 
@@ -68,7 +77,9 @@ def produce_items(broker: Broker) -> tuple[Item, ...]:
 
 @functools.lru_cache(maxsize=8)
 def slow_items(broker: Broker) -> tuple[Item, ...]:
-    """Return the newest and the oldest version of Produce and Fetch that a target serves; of Fetch alone in a read-only run.
+    """Return the newest and the oldest version of Produce and Fetch that a target serves.
+
+    In a read-only run, return versions of Fetch alone.
 
     Brokers and proxies hand these to a disk or to another broker, while they answer others at once.
     """
@@ -79,9 +90,7 @@ def slow_items(broker: Broker) -> tuple[Item, ...]:
 
 def slow_request_of(item: Item, *, correlation_id: int) -> Request:
     """Return a request of one of `slow_items`, which names no topic; Fetch asks the target to wait for records."""
-    return minimal_request(
-        api_of(item), item.api_version, correlation_id=correlation_id, values=AWAITING_RECORDS
-    )
+    return minimal_request(api_of(item), item.api_version, correlation_id=correlation_id, values=AWAITING_RECORDS)
 
 
 def _listed(broker: Broker, api_key: int) -> tuple[Item, ...]:
@@ -104,28 +113,20 @@ def items_of_table(table: Iterable[ApiVersion], api_key: int) -> tuple[Item, ...
 
 def _is_served(broker: Broker, item: Item) -> bool:
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
-        exchanges = connection.converse_in_turn(
-            [probe_request(broker.readable_version), request_of(item)]
-        )
+        exchanges = connection.converse_in_turn([probe_request(broker.readable_version), request_of(item)])
     return len(exchanges) == 2 and why_unserved(item, exchanges[1]) == ""
 
 
-def request_of(
-    item: Item, *, correlation_id: int = 7, client_id: str | None = PLAIN_CLIENT_ID
-) -> Request:
+def request_of(item: Item, *, correlation_id: int = 7, client_id: str | None = PLAIN_CLIENT_ID) -> Request:
     """Return the minimal request of a version that a schema describes."""
     api = api_of(item)
-    return minimal_request(
-        api, item.api_version, correlation_id=correlation_id, client_id=client_id
-    )
+    return minimal_request(api, item.api_version, correlation_id=correlation_id, client_id=client_id)
 
 
 def request_without_response(item: Item, *, correlation_id: int = 7) -> Request:
     """Return a request of Produce without records and with acks 0, the only one that gets no response."""
     api = api_of(item)
-    request = minimal_request(
-        api, item.api_version, correlation_id=correlation_id, values={"acks": 0}
-    )
+    request = minimal_request(api, item.api_version, correlation_id=correlation_id, values={"acks": 0})
     return replace(request, has_response=False)
 
 
@@ -141,15 +142,14 @@ def why_unserved(item: Item, exchange: Exchange) -> str:
     return "" if correlation_id == exchange.request.correlation_id else "another correlation id"
 
 
-LATE_US = 50_000
-"""A response that is overtaken and comes this long after the one before it is called late."""
-
-
 def assert_in_order(exchanges: Sequence[Exchange]) -> None:
-    """Fail unless pipelined requests, each with an id of its own, are answered in order, except those that get no response.
+    """Fail unless pipelined requests are answered in order.
+
+    Each request has an id of its own. Requests that get no response are excepted.
 
     Raises:
-        AssertionError: as `assert_all_answered`; or the responses come in another order, perhaps one of them only after a wait.
+        AssertionError: as `assert_all_answered`; or the responses come in another order, perhaps one of them only after
+            a wait.
     """
     assert_all_answered(exchanges)
     awaited = [each for each in exchanges if each.request.has_response]
@@ -158,17 +158,17 @@ def assert_in_order(exchanges: Sequence[Exchange]) -> None:
     if answered != ids:
         late = " and late" if _came_late(awaited, ids, answered) else ""
         details = _sent_and_answered(exchanges, ids, answered)
-        raise AssertionError(
-            f"the responses came in another order than the requests{late}{details}"
-        )
+        raise AssertionError(f"the responses came in another order than the requests{late}{details}")
 
 
 def assert_all_answered(exchanges: Sequence[Exchange]) -> None:
-    """Fail unless pipelined requests, each with an id of its own, get one response each, in any order, except those that get none.
+    """Fail unless each pipelined request gets one response, in any order.
+
+    Each request has an id of its own. Requests that get no response are excepted.
 
     Raises:
-        AssertionError: the message distinguishes a request that was ignored, a response that is not due, and a connection
-            that ends early.
+        AssertionError: the message distinguishes a request that was ignored, a response that is not due, and a
+            connection that ends early.
     """
     awaited = [each for each in exchanges if each.request.has_response]
     ids = [each.request.correlation_id for each in awaited]
@@ -193,9 +193,7 @@ def assert_all_answered(exchanges: Sequence[Exchange]) -> None:
         )
 
 
-def _sent_and_answered(
-    exchanges: Sequence[Exchange], ids: Iterable[int], answered: Iterable[int]
-) -> str:
+def _sent_and_answered(exchanges: Sequence[Exchange], ids: Iterable[int], answered: Iterable[int]) -> str:
     return f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
 
 
@@ -207,14 +205,8 @@ def _id_of(payload: bytes) -> int:
 def _came_late(awaited: Sequence[Exchange], ids: Sequence[int], answered: Sequence[int]) -> bool:
     """Return whether a response that another one overtook came only after a wait; exchanges are paired by position."""
     indexes = [ids.index(each) for each in answered]
-    lags = [
-        (after.latency_us or 0) - (before.latency_us or 0)
-        for before, after in pairwise(awaited[: len(indexes)])
-    ]
-    return any(
-        indexes[number] < max(indexes[:number]) and lag > LATE_US
-        for number, lag in enumerate(lags, start=1)
-    )
+    lags = [(after.latency_us or 0) - (before.latency_us or 0) for before, after in pairwise(awaited[: len(indexes)])]
+    return any(indexes[number] < max(indexes[:number]) and lag > LATE_US for number, lag in enumerate(lags, start=1))
 
 
 def _in_words(exchanges: Sequence[Exchange], ids: Iterable[int]) -> str:
@@ -282,22 +274,20 @@ def codes_in(item: Item, exchange: Exchange) -> frozenset[int]:
 
 
 def exchange_in_turn(broker: Broker, requests: Iterable[Request]) -> tuple[Exchange, ...]:
-    """Send requests on one connection, each after the response to the one before, up to the first without one; first ApiVersions.
+    """Send requests on one connection, each after the response to the one before.
+
+    The first request is ApiVersions. Stop at the first request without a response.
 
     Returns:
         The exchanges without that of ApiVersions.
     """
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
-        first, *others = connection.converse_in_turn(
-            [probe_request(broker.readable_version), *requests]
-        )
+        first, *others = connection.converse_in_turn([probe_request(broker.readable_version), *requests])
     payload_of(first)
     return tuple(others)
 
 
-def assert_served_as_plain(
-    broker: Broker, items: Sequence[Item], build: Callable[[Item], Request]
-) -> None:
+def assert_served_as_plain(broker: Broker, items: Sequence[Item], build: Callable[[Item], Request]) -> None:
     """Fail unless a request of each version gets the error codes of a plain one; all are sent on one connection.
 
     Raises:

@@ -22,7 +22,8 @@ def is_plain(sent: Request) -> bool:
 def decode_success_or_refusal(exchange: Exchange, *, api_version: int) -> ApiVersionsResponse:
     """Decode the response to a request that the target may refuse, in the layout of a version.
 
-    Whether a refusal comes, and in which layout, is judged by separate clauses: without one in this the example is rejected.
+    Whether a refusal comes, and in which layout, is judged by separate clauses: without one in this the example is
+    rejected.
 
     Raises:
         MalformedAnswer: a plain request gets no response, or it does not decode.

@@ -1,4 +1,6 @@
-"""The control that shows whether a target serves a request only if its correlation id follows the one before it in some way.
+"""Control for targets that serve only requests with a related correlation id.
+
+Such a target serves a request only if its id follows the one before it in some way.
 
 Correlation ids are the client's own. But the suite's requests do not count them up, so a target that expects that
 answers the first request of a connection and few others, whatever they ask for.
@@ -20,8 +22,8 @@ PAIRS = {THE_NEXT: (1, 2), LARGER: (1, 9), "the same": (9, 9), "a smaller": (9, 
 def restricted_ids(broker: Broker) -> MalformedAnswer | None:
     """Return how a second plain request on a connection is not answered for its correlation id alone.
 
-    None if the id makes no difference: all are answered, or none is, which another clause judges. None as well if no connection
-    can be had, for example without credentials. The requests are sent once in a run.
+    None if the id makes no difference: all are answered, or none is, which another clause judges. None as well if no
+    connection can be had, for example without credentials. The requests are sent once in a run.
     """
     try:
         return _restricted_ids(broker)
@@ -35,9 +37,7 @@ def _restricted_ids(broker: Broker) -> MalformedAnswer | None:
     lost: list[str] = []
     fate = None
     for relation, ids in PAIRS.items():
-        exchanges = broker.in_turn_apart(
-            [build_request(version=version, correlation_id=each) for each in ids]
-        )
+        exchanges = broker.in_turn_apart([build_request(version=version, correlation_id=each) for each in ids])
         if len(exchanges) < len(ids):
             return None
         if exchanges[-1].outcome is not Outcome.ANSWER:

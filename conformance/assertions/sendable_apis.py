@@ -1,4 +1,7 @@
-"""Which APIs are requested of a target, and in which form: no request changes a broker that this suite did not start."""
+"""The APIs that are requested of a target, and the form of the requests.
+
+No request changes a broker that this suite did not start.
+"""
 
 from __future__ import annotations
 

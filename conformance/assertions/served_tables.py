@@ -1,4 +1,7 @@
-"""Compares the table of a response with another one, and distinguishes other entries from entries of another size."""
+"""Comparison of a response's table with another table.
+
+It distinguishes other entries from entries of another size.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,7 @@ def read_in_layout(exchange: Exchange, *, api_version: int) -> Iterator[None]:
         ) from error
 
 
-def assert_table(
-    exchange: Exchange, expected: ApiVersionsResponse, where: str, *, api_version: int
-) -> None:
+def assert_table(exchange: Exchange, expected: ApiVersionsResponse, where: str, *, api_version: int) -> None:
     """Fail as `assert_same_table` does; bytes after a table that differs show that its entries have another size."""
     answer = decode_answer(exchange, api_version=api_version)
     with read_in_layout(exchange, api_version=api_version):

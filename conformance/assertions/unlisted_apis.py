@@ -1,4 +1,6 @@
-"""Requests the APIs that a target's table leaves out, and judges whether they are served all the same.
+"""Requests of the APIs that a target's table leaves out.
+
+They show whether the target serves these APIs although it does not list them.
 
 Versions next to the range of an API that the table lists are those of `other_apis.neighbouring_items`.
 """
@@ -21,7 +23,7 @@ from wire.headers import CORRELATION_ID_BYTES
 from wire.message_schemas import Api, error_codes_in
 from wire.primitives import NO_TAGS, write_int16
 
-MOST_UNANSWERED = 8
+MAX_UNANSWERED = 8
 """A sweep ends after this many requests without a response or a close, because each one costs a silence bound."""
 ERRORS_IF_SERVED = frozenset(
     {
@@ -48,13 +50,16 @@ ERRORS_IF_SERVED = frozenset(
         ErrorCode.CONTROLLER_ID_NOT_REGISTERED,
     }
 )
-"""Errors about what a minimal request names, or about how often it comes: only a broker that serves the API finds that out.
-Any other error may be how a broker refuses an API that it does not serve."""
+"""Errors about what a minimal request names, or about how often it comes: only a broker that serves the API finds
+that out. Any other error may be how a broker refuses an API that it does not serve."""
 _REFUSAL = write_int16(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def unlisted_items(broker: Broker) -> Iterator[Item]:
-    """Yield every version that a schema describes of the APIs that the table leaves out, except those that may not be sent."""
+    """Yield every described version of the APIs that the table leaves out.
+
+    A version is described if it has a schema. APIs that may not be sent are excluded.
+    """
     return (item for item in _unlisted(broker) if not is_skipped(broker, item.api_key))
 
 
@@ -99,7 +104,10 @@ def check_unlisted(broker: Broker, item: Item) -> Exchange:
 
 
 def is_response_of_served(api: Api, exchange: Exchange) -> bool:
-    """Return whether a response shows that the requested version is served: it has its layout, and no error that refuses it."""
+    """Return whether a response shows that the target serves the requested version.
+
+    Such a response has the layout of the version, and no error that refuses the request.
+    """
     if exchange.payload is None or exchange.outcome is not Outcome.ANSWER:
         return False
     # A refusal in the layout of ApiVersions v0, whose error code may look like the beginning of a throttle time here.

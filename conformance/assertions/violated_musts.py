@@ -1,7 +1,9 @@
-"""The MUST that one response to a request of ApiVersions violates, whichever property sent the request.
+"""The MUST that one response to a request of ApiVersions violates.
 
-Only what the sources leave no broker a choice about counts: layouts of refusals, punctuation at an edge of a name, the order of
-the checks, and closing after a refusal are pinned for Apache Kafka alone.
+It does not matter which property sent the request.
+
+Only what the sources leave no broker a choice about counts: layouts of refusals, punctuation at an edge of a name, the
+order of the checks, and closing after a refusal are pinned for Apache Kafka alone.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ class ViolatedMust(NamedTuple):
 
 
 class ViolatesAnother(JudgedElsewhere):
-    """An example shows the violation of a clause that is not its property's, and that the clause's own properties may not meet.
+    """Violation of a clause that does not belong to the property of the example.
+
+    The clause's own properties may not meet the violation.
 
     Attributes:
         clause: id of the violated clause.
@@ -84,9 +88,7 @@ class ViolatesAnother(JudgedElsewhere):
         steps: what shows it; empty if the example does.
     """
 
-    def __init__(
-        self, reason: str, *, clause: str, violation: AssertionError, steps: Sequence[Step] = ()
-    ) -> None:
+    def __init__(self, reason: str, *, clause: str, violation: AssertionError, steps: Sequence[Step] = ()) -> None:
         super().__init__(reason)
         self.clause = clause
         self.violation = violation
@@ -147,9 +149,7 @@ def _clause_of_refused(plain: MalformedAnswer) -> str:
     return V0_LAYOUT if is_refusal else UNKNOWN_REFUSED
 
 
-def fault_of(
-    check: Callable[..., object], *values: object, **named: object
-) -> MalformedAnswer | None:
+def fault_of(check: Callable[..., object], *values: object, **named: object) -> MalformedAnswer | None:
     """Return how a check of a response fails; None if it does not."""
     try:
         check(*values, **named)
@@ -218,9 +218,7 @@ def _of_unserved(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     fault = fault_of(assert_error, exchange, ErrorCode.UNSUPPORTED_VERSION)
     if fault is not None:
         is_other = fault.fault is ResponseFault.OTHER_ERROR
-        return _of_must(
-            broker, UNKNOWN_REFUSED if is_other else clause_of_plain(broker, fault), fault
-        )
+        return _of_must(broker, UNKNOWN_REFUSED if is_other else clause_of_plain(broker, fault), fault)
     fault = fault_of(decode_answer, exchange, api_version=0)
     if fault is not None:
         return _of_must(broker, V0_LAYOUT, fault)
@@ -269,7 +267,10 @@ def _own_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
 
 
 def _due(broker: Broker, request: Request) -> _Due | None:
-    """Return what is due to a request in a served version; None if the sources leave it open, or the suite does not know."""
+    """Return the expected result of a request in a served version.
+
+    Return None if the sources leave it open, or if the suite does not know it.
+    """
     body, version = request.body, request.api_version
     assert isinstance(body, ApiVersionsRequest)
     if version < FIRST_FLEXIBLE_VERSION:

@@ -1,4 +1,7 @@
-"""The layout of responses: the place of the error code, the flexible body, and the fixed header."""
+"""Tests of the layout of responses: error code, flexible body and fixed header.
+
+The place of the error code is checked.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +66,7 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
 @example(sent=build_request(version=0), history=ALONE)
 @example(sent=build_request(version=NEWEST_VERSION + 1), history=ALONE)
 @example(sent=build_request(version=99), history=ALONE)
-def test_body_begins_with_the_error_code(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_body_begins_with_the_error_code(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """The body of every response, refusals included, begins with an error code that is possible for it."""
     exchange = exchange_after(broker, history, sent)
     if exchange.payload is None and not is_plain(sent):
@@ -82,9 +83,7 @@ def test_body_begins_with_the_error_code(
 @example(sent=build_request(version=3), history=ALONE)
 @example(sent=build_request(version=3, software=Software("name", "v" * 30)), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.V0))
-def test_body_is_flexible_from_v3(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_body_is_flexible_from_v3(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """From v3 the body of a response decodes exactly in the flexible encoding."""
     assume_served(broker, sent)
     exchange = answer_after(broker, history, sent, ErrorCode.NONE)
@@ -104,14 +103,13 @@ def test_body_is_flexible_from_v3(
 @example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.NEWEST))
 @example(sent=build_request(version=3, software=ILLEGAL_SOFTWARE), history=after(Earlier.NEWEST))
-def test_response_header_has_no_tag_section(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_response_header_has_no_tag_section(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """The body directly follows the correlation id, without a tag section between them, also if a name is refused."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
     if exchange.payload is None and (history.earlier or not is_plain(sent)):
-        # What has no response has no header: separate clauses judge whether a name, or a request after others, is answered.
+        # What has no response has no header: separate clauses judge whether a name, or a request after others, is
+        # answered.
         reject()
     flexible = answer_after_flexible_header(exchange, api_version=sent.api_version)
     assert flexible is None, "there is a tag section between the correlation id and the body"

@@ -1,4 +1,4 @@
-"""Requests of other APIs on a connection that has not authenticated: none is served."""
+"""Tests that no request of another API is served before authentication."""
 
 from __future__ import annotations
 
@@ -30,15 +30,13 @@ from wire.sasl import handshake_request
 V0 = build_request(version=0)
 HANDSHAKE_V0, HANDSHAKE_V1 = (handshake_request(version=version) for version in (0, 1))
 HANDSHAKE_KEYS = (API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
-LARGEST_KEY = 99
+MAX_KEY = 99
 """Kafka's keys lie below."""
 
 NOT_REFUSED = "answered with more than the error ILLEGAL_SASL_STATE"
 STAYS_OPEN = "the connection stays open"
 
-requests_before = st.lists(
-    st.sampled_from((V0, HANDSHAKE_V0, HANDSHAKE_V1)), max_size=2, unique=True
-)
+requests_before = st.lists(st.sampled_from((V0, HANDSHAKE_V0, HANDSHAKE_V1)), max_size=2, unique=True)
 
 
 def what_is_wrong(broker: Broker, sent: Request, before: list[Request]) -> str:
@@ -76,9 +74,7 @@ def what_is_wrong(broker: Broker, sent: Request, before: list[Request]) -> str:
 @example(sent=VOTE, before=[HANDSHAKE_V1])
 @example(sent=ENVELOPE, before=[HANDSHAKE_V1])
 @example(sent=BROKER_HEARTBEAT, before=[HANDSHAKE_V1])
-def test_other_apis_are_not_served_before_authentication(
-    broker: Broker, sent: Request, before: list[Request]
-) -> None:
+def test_other_apis_are_not_served_before_authentication(broker: Broker, sent: Request, before: list[Request]) -> None:
     """Before authentication a broker closes on a request of another API or refuses it, and then closes."""
     wrong = what_is_wrong(broker, sent, before)
     assert not wrong, wrong
@@ -87,7 +83,7 @@ def test_other_apis_are_not_served_before_authentication(
 @pytest.mark.malformed
 @pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("PROTOCOL.nothing-served-before-authentication")
-@given(api_key=st.integers(0, LARGEST_KEY), newest=st.booleans(), before=requests_before)
+@given(api_key=st.integers(0, MAX_KEY), newest=st.booleans(), before=requests_before)
 @example(api_key=19, newest=True, before=[])
 @example(api_key=10, newest=False, before=[V0])
 # Answered without an error by a release or two.

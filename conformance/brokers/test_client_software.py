@@ -1,4 +1,4 @@
-"""Client software names and versions: which are accepted, which are refused, and how."""
+"""Tests of client software names and versions: accepted, refused, and how."""
 
 from __future__ import annotations
 
@@ -102,9 +102,7 @@ def test_legal_name_is_accepted(broker: Broker, sent: Request, history: Connecti
     sent=build_request(version=3, software=Software("a", "_" + "a" * (INT16_MAX - 1))),
     history=ALONE,
 )
-@example(
-    sent=build_request(version=3, software=Software("a_b", "1")), history=after(Earlier.NEWEST)
-)
+@example(sent=build_request(version=3, software=Software("a_b", "1")), history=after(Earlier.NEWEST))
 @example(
     sent=build_request(version=3, software=Software("a_b", "1")),
     history=in_one_write_with(Earlier.V0),
@@ -126,15 +124,11 @@ def test_illegal_name_is_refused(broker: Broker, sent: Request, history: Connect
     sent=build_with_string(3, NAMES[0], b"\x03a\xff", broken=NOT_TEXT),
     history=after(Earlier.NEWEST),
 )
-def test_name_that_is_not_utf_8_is_refused(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """Apache Kafka answers a name that is not UTF-8 with INVALID_REQUEST; no broker serves the request."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
-    explained = unless_explained_by_earlier(
-        broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST
-    )
+    explained = unless_explained_by_earlier(broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST)
     with violation_context(sent.broken, sent.data.hex()), explained:
         if broker.pin_is_binding:
             assert_error(exchange, ErrorCode.INVALID_REQUEST)
@@ -153,24 +147,18 @@ def test_name_that_is_not_utf_8_is_refused(
 @example(sent=build_request(version=3, software=Software("-a", "1")), history=ALONE)
 @example(sent=build_request(version=3, software=Software("a", "1.")), history=ALONE)
 @example(sent=build_request(version=3, software=Software("-a", "1")), history=after(Earlier.NEWEST))
-def test_punctuation_at_an_edge_is_refused(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """Apache Kafka refuses a dot or hyphen at an edge; another broker consistently serves or refuses it."""
     assume_served(broker, sent)
     allowed = [ErrorCode.INVALID_REQUEST]
     if not broker.pin_is_binding:
         allowed.append(ErrorCode.NONE)
     exchange = exchange_after(broker, history, sent)
-    explained = unless_explained_by_earlier(
-        broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST
-    )
+    explained = unless_explained_by_earlier(broker, exchange, illegal_like(sent), ErrorCode.INVALID_REQUEST)
     with naming_software(sent), explained:
         seen = assert_error(exchange, *allowed)
         if not broker.pin_is_binding:
-            assert error_code_of(broker.exchange(sent)) is seen, (
-                "the response to the repeated request differs"
-            )
+            assert error_code_of(broker.exchange(sent)) is seen, "the response to the repeated request differs"
 
 
 @pytest.mark.malformed
@@ -182,9 +170,7 @@ def test_punctuation_at_an_edge_is_refused(
 @example(sent=build_request(version=3, software=Software("", "")), history=ALONE)
 @example(sent=build_request(version=3, software=Software("\u00e9", "1")), history=ALONE)
 @example(sent=build_request(version=3, software=Software("", "")), history=after(Earlier.NEWEST))
-def test_refusal_is_written_in_the_request_version(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A refused name is answered in the request's version with an empty table, on a usable connection."""
     assume_served(broker, sent)
     with naming_software(sent):
@@ -200,9 +186,7 @@ def test_refusal_is_written_in_the_request_version(
 @example(sent=build_with_null_name(3, "client_software_name"), history=ALONE)
 @example(sent=build_with_null_name(3, "client_software_version"), history=ALONE)
 @example(sent=build_with_null_name(3, "client_software_name"), history=after(Earlier.NEWEST))
-def test_null_name_closes_the_connection(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_null_name_closes_the_connection(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker closes the connection if the software name or version is null."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)

@@ -1,4 +1,7 @@
-"""The cluster id and node id that a client expects of a broker: which are checked, in which order, and how."""
+"""Tests of the cluster id and node id that a client expects of a broker.
+
+They check which ids are checked, in which order, and how.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +101,7 @@ def test_half_an_identity_is_refused(broker: Broker, ids: Ids, history: Connecti
 @example(half=Given.CLUSTER_ALONE, history=ALONE)
 @example(half=Given.NODE_ALONE, history=ALONE)
 @example(half=Given.NODE_ALONE, history=after(Earlier.RIGHT_IDS))
-def test_the_right_half_of_an_identity_is_refused(
-    broker: Broker, half: Given, history: ConnectionHistory
-) -> None:
+def test_the_right_half_of_an_identity_is_refused(broker: Broker, half: Given, history: ConnectionHistory) -> None:
     """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
     exchange = exchange_after(broker, history, sent, authenticate=True)
@@ -116,9 +117,7 @@ def test_the_right_half_of_an_identity_is_refused(
 @example(history=after(Earlier.WRONG_CLUSTER))
 def test_right_ids_are_served(broker: Broker, history: ConnectionHistory) -> None:
     """A broker serves a request with its own ids, whatever ids came before it on the connection."""
-    exchange = exchange_after(
-        broker, history, build_request_with(right_ids(broker)), authenticate=True
-    )
+    exchange = exchange_after(broker, history, build_request_with(right_ids(broker)), authenticate=True)
     assert_error(exchange, ErrorCode.NONE)
 
 
@@ -133,9 +132,7 @@ def test_right_ids_are_served(broker: Broker, history: ConnectionHistory) -> Non
 @example(variant="in the other case", offset=0, history=ALONE)
 @example(variant="without its last character", offset=0, history=ALONE)
 @example(variant="another", offset=0, history=after(Earlier.RIGHT_IDS))
-def test_wrong_cluster_id_is_refused(
-    broker: Broker, variant: str, offset: int, history: ConnectionHistory
-) -> None:
+def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int, history: ConnectionHistory) -> None:
     """A broker answers a cluster id other than its own with REBOOTSTRAP_REQUIRED, with any node id."""
     right = right_ids(broker)
     assert right.cluster_id is not None
@@ -189,9 +186,7 @@ def test_version_then_name_then_ids_are_checked(
     """Of several faults, a broker reports an unsupported version first, then a software name, then the ids."""
     assume(version == FIRST_VERSION_WITH_CLUSTER_CHECK or version > broker.max_version)
     wrong = ids_given(ids, right_ids(broker))
-    sent = build_request(
-        version=version, software=refused, cluster_id=wrong.cluster_id, node_id=wrong.node_id
-    )
+    sent = build_request(version=version, software=refused, cluster_id=wrong.cluster_id, node_id=wrong.node_id)
     served = version <= broker.max_version
     expected = ErrorCode.INVALID_REQUEST if served else ErrorCode.UNSUPPORTED_VERSION
     control = illegal_like(sent) if served else plain_like(sent)
@@ -245,10 +240,11 @@ def test_versions_without_ids_are_never_refused_for_them(
     assert_error(exchange, ErrorCode.NONE)
 
 
-def assert_checked_as_on_plaintext(
-    broker: Broker, ids: Given, history: ConnectionHistory = ALONE
-) -> None:
-    """Fail unless a listener answers ids as the broker's plaintext listener does after the same requests, and as KIP-1242 says."""
+def assert_checked_as_on_plaintext(broker: Broker, ids: Given, history: ConnectionHistory = ALONE) -> None:
+    """Fail unless a listener answers ids as the plaintext listener does and as KIP-1242 says.
+
+    Both listeners get the same earlier requests. If there are any, only the two listeners are compared.
+    """
     sent = build_request_with(ids_given(ids, right_ids(broker)))
     codes = set(EXPECTED.values())
     elsewhere = error_code_of(answer_after(broker.sibling("plaintext"), history, sent, *codes))
@@ -293,8 +289,6 @@ def test_ids_are_checked_before_authentication(broker: Broker, ids: Given) -> No
 @example(ids=Given.WRONG_CLUSTER, history=ALONE)
 @example(ids=Given.WRONG_NODE, history=ALONE)
 @example(ids=Given.WRONG_CLUSTER, history=after(Earlier.NEWEST))
-def test_ids_are_checked_on_the_controller(
-    broker: Broker, ids: Given, history: ConnectionHistory
-) -> None:
+def test_ids_are_checked_on_the_controller(broker: Broker, ids: Given, history: ConnectionHistory) -> None:
     """A controller answers ids as the broker's plaintext listener does, also after others on the connection."""
     assert_checked_as_on_plaintext(broker, ids, history)

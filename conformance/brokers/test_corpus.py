@@ -1,4 +1,7 @@
-"""The stored corpus against the reference model: inputs that were interesting once, sent again without Hypothesis."""
+"""Tests of the stored corpus against the reference model.
+
+The corpus holds inputs that were interesting once. They are sent again without Hypothesis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Features: where responses carry them, whether they are valid, and whether they stay the same."""
+"""Tests of features: presence in responses, validity, and stability.
+
+They check where responses carry features, whether these are valid, and whether they stay the same.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +69,7 @@ POSSIBLE_CODES = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.REBOOTSTR
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
 
 
-def features_at(
-    broker: Broker, version: int, history: ConnectionHistory = ALONE
-) -> ApiVersionsResponse:
+def features_at(broker: Broker, version: int, history: ConnectionHistory = ALONE) -> ApiVersionsResponse:
     """Return the response at a version, on a connection of its own that may have carried others."""
     _, answer = success_after(broker, history, build_request(version=version))
     return answer
@@ -91,9 +92,7 @@ def tags_after_body(exchange: Exchange, *, api_version: int) -> set[int]:
 @example(sent=build_request(version=1), history=ALONE)
 @example(sent=build_request(version=2), history=ALONE)
 @example(sent=build_request(version=0), history=after(Earlier.NEWEST))
-def test_old_answers_carry_no_features(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_old_answers_carry_no_features(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """Below v3 a response has no tag section with features and names none of them."""
     assume_served(broker, sent)
     exchange, _ = success_after(broker, history, sent)
@@ -115,9 +114,7 @@ def test_old_answers_carry_no_features(
 @example(version=4, history=ALONE)
 @example(version=5, history=ALONE)
 @example(version=4, history=after(Earlier.NEWEST))
-def test_v3_lists_the_features_without_a_zero_minimum(
-    broker: Broker, version: int, history: ConnectionHistory
-) -> None:
+def test_v3_lists_the_features_without_a_zero_minimum(broker: Broker, version: int, history: ConnectionHistory) -> None:
     """v3 lists exactly those features of a later version whose minimum is above 0, with the same ranges."""
     assume(version <= broker.max_version)
     oldest = features_at(broker, FIRST_FLEXIBLE_VERSION, history).supported_features
@@ -139,9 +136,7 @@ def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]
 @example(sent=build_request(version=3), history=ALONE)
 @example(sent=build_request(version=4), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.UNSERVED))
-def test_feature_ranges_are_sound(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_feature_ranges_are_sound(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """Features have ordered ranges and appear once, and finalized levels lie within the supported ranges."""
     assume_served(broker, sent)
     _, answer = success_after(broker, history, sent)
@@ -206,8 +201,8 @@ def answers_in_turn(
 def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Request]]) -> None:
     """From response to response and from connection to connection, the epoch of the features never decreases.
 
-    This holds for all responses of the run: those of other properties are compared when each of them ends. Where several nodes
-    may be behind an address, it holds for each connection.
+    This holds for all responses of the run: those of other properties are compared when each of them ends. Where
+    several nodes may be behind an address, it holds for each connection.
     """
     answers: list[ApiVersionsResponse] = []
     with ExitStack() as opened:
@@ -228,9 +223,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Re
 @example(sent=WRONG_IDS, history=ALONE)
 @example(sent=HALF_AN_IDENTITY, history=ALONE)
 @example(sent=ILLEGAL_NAME, history=after(Earlier.NEWEST))
-def test_refusals_have_no_other_epoch(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_refusals_have_no_other_epoch(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A refusal has no features' epoch, or one between those of the successes before and after it."""
     assume_served(broker, sent)
     if not carries_features(refusal_of(broker, history, sent)):
@@ -244,9 +237,7 @@ def test_refusals_have_no_other_epoch(
         assert before <= epoch <= after, (
             f"a refusal has the epoch {epoch}, successes around it have {before} and {after}"
         )
-    assert epoch >= 0 or not refusal.finalized_features, (
-        "features are finalized in a refusal, but the epoch is missing"
-    )
+    assert epoch >= 0 or not refusal.finalized_features, "features are finalized in a refusal, but the epoch is missing"
 
 
 @pytest.mark.needs("features")
@@ -257,9 +248,7 @@ def test_refusals_have_no_other_epoch(
 @example(sent=WRONG_IDS, history=ALONE)
 @example(sent=HALF_AN_IDENTITY, history=ALONE)
 @example(sent=ILLEGAL_NAME, history=after(Earlier.NEWEST))
-def test_refusals_list_no_other_features(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_refusals_list_no_other_features(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A refusal lists no features, or those that a success in the same version lists."""
     assume_served(broker, sent)
     refusal = refusal_of(broker, history, sent)
@@ -271,7 +260,10 @@ def test_refusals_list_no_other_features(
 
 
 def refusal_of(broker: Broker, history: ConnectionHistory, sent: Request) -> ApiVersionsResponse:
-    """Return the response to a request that is not plain; the example is rejected without one in the request's version."""
+    """Return the response to a request that is not plain.
+
+    Reject the example if no response comes in the version of the request.
+    """
     exchange = answer_after(broker, history, sent, *POSSIBLE_CODES)
     return decode_success_or_refusal(exchange, api_version=sent.api_version)
 
@@ -292,9 +284,7 @@ def test_features_are_the_same_on_repeat(broker: Broker, versions: list[int]) ->
     """However many requests a connection has, in whatever versions, each returns the features of a new connection."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
-    sent = [
-        build_request(version=version, correlation_id=index) for index, version in enumerate(served)
-    ]
+    sent = [build_request(version=version, correlation_id=index) for index, version in enumerate(served)]
     fresh = {version: _features_of(features_at(broker, version)) for version in set(served)}
     exchanges = broker.converse_in_turn(sent)
     assert_own_ids(exchanges)
@@ -325,10 +315,7 @@ def test_finalized_levels_do_not_depend_on_the_version(
     for version in served:
         answer = features_at(broker, version, history)
         levels.append(
-            {
-                (each.name, each.min_version_level, each.max_version_level)
-                for each in answer.finalized_features
-            }
+            {(each.name, each.min_version_level, each.max_version_level) for each in answer.finalized_features}
         )
     different = [version for version, each in zip(served, levels, strict=True) if each != levels[0]]
     assert different == [], f"the finalized levels differ from those at v{served[0]}"
@@ -343,9 +330,7 @@ def test_finalized_levels_do_not_depend_on_the_version(
 def test_every_listener_lists_features(broker: Broker, version: int) -> None:
     """Every listener lists features if the plaintext one does; that of a controller at least supported ones."""
     # Controllers of some releases know what they support, but not what the cluster finalized.
-    kinds = (
-        (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
-    )
+    kinds = (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
     assert_features_as_on(broker, PLAINTEXT, version, kinds, of_one_node=True)
 
 

@@ -1,4 +1,7 @@
-"""Frames that are refused for their size, and streams that end after complete frames or inside one."""
+"""Tests of refused frame sizes and of streams that end early.
+
+Streams end after complete frames or inside a frame.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +58,15 @@ from wire.primitives import INT32_MAX
 HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
 """The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
 that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
-MOST_REQUESTS_IN_A_RACE = 2
+MAX_REQUESTS_IN_A_RACE = 2
 """The limit if responses may be lost: more requests often get neither a response nor a close, which costs the
 silence bound each time.
 """
-MOST_REQUESTS_BEFORE_A_HANG = 1
+MAX_REQUESTS_BEFORE_A_HANG = 1
 """The limit if the connection may hang: two requests hung 39 of 40 times on 0.11.0.3, one request never did."""
-LARGEST_SENT_BYTES = 1 << 20
-"""The most that is sent of one frame: a release without its own limit before authentication accepts 100 MB each time."""
+MAX_SENT_BYTES = 1 << 20
+"""The most that is sent of one frame: a release without its own limit before authentication accepts 100 MB each
+time."""
 V0 = build_request(version=0)
 FLEXIBLE = build_request(version=3, correlation_id=9)
 FLEXIBLE_BYTES = len(FLEXIBLE.data) - SIZE_BYTES
@@ -79,9 +83,7 @@ def assert_closed_without_a_byte(exchange: Exchange) -> None:
 def largest_frame(broker: Broker) -> int:
     """Return the largest frame that new connections of the listener accept."""
     traits = broker.profile.traits
-    return (
-        traits.sasl_frame_bytes_max if broker.asks_for_authentication else SOCKET_REQUEST_MAX_BYTES
-    )
+    return traits.sasl_frame_bytes_max if broker.asks_for_authentication else SOCKET_REQUEST_MAX_BYTES
 
 
 @pytest.mark.malformed
@@ -124,11 +126,9 @@ def test_other_protocol_is_closed(broker: Broker, broken: Request) -> None:
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(missing=st.integers(0, 3))
 @example(missing=0)
-def test_frame_within_the_limit_is_taken_before_authentication(
-    broker: Broker, missing: int
-) -> None:
+def test_frame_within_the_limit_is_taken_before_authentication(broker: Broker, missing: int) -> None:
     """Before authentication, a frame as large as the limit is still read, and its request is answered."""
-    size = min(largest_frame(broker), LARGEST_SENT_BYTES) - missing
+    size = min(largest_frame(broker), MAX_SENT_BYTES) - missing
     exchange = broker.exchange(build_whole_frame_of(size))
     assert_error(exchange, ErrorCode.NONE)
 
@@ -180,18 +180,13 @@ def test_frame_too_short_for_a_header_is_refused(broker: Broker, broken: Request
 @given(versions=st.lists(st.integers(0, 9), min_size=1, max_size=6))
 @example(versions=[0])
 @example(versions=[0, 99, 3])
-def test_whole_frames_are_answered_behind_the_end_of_stream(
-    broker: Broker, versions: list[int]
-) -> None:
+def test_whole_frames_are_answered_behind_the_end_of_stream(broker: Broker, versions: list[int]) -> None:
     """All requests before the end of our stream are answered, unless responses may be lost, and the target closes."""
     traits = broker.profile.traits
     all_answered = not traits.early_end_loses_answers
-    most = len(versions) if all_answered else MOST_REQUESTS_IN_A_RACE
-    most = MOST_REQUESTS_BEFORE_A_HANG if traits.early_end_may_hang else most
-    sent = [
-        build_request(version=version, correlation_id=index)
-        for index, version in enumerate(versions[:most])
-    ]
+    most = len(versions) if all_answered else MAX_REQUESTS_IN_A_RACE
+    most = MAX_REQUESTS_BEFORE_A_HANG if traits.early_end_may_hang else most
+    sent = [build_request(version=version, correlation_id=index) for index, version in enumerate(versions[:most])]
     with broker.connect() as connection:
         exchanges = connection.end_stream(sent)
     answered = [each for each in exchanges if each.outcome is Outcome.ANSWER]
@@ -229,9 +224,7 @@ def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
         if other.payload is None and is_stopped_by_part(broker, V0, kept):
             raise JudgedElsewhere(f"{STOPPED_BY_PART} (judged by {MALFORMED_HURTS_NOBODY})")
         assert_answered(other, f"on another connection {what_it_did(other)}")
-        assert connection.early_bytes() == b"", (
-            "the target sent bytes before the frame was complete"
-        )
+        assert connection.early_bytes() == b"", "the target sent bytes before the frame was complete"
         rest = Request(data=V0.data[kept:], header=V0.header)
         (exchange,) = connection.converse([rest])
     assert_error(exchange, ErrorCode.NONE)

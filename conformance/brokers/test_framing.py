@@ -1,4 +1,7 @@
-"""Frames: sizes, order, requests sent in pieces, and the effect of a malformed frame on other connections."""
+"""Tests of frames: sizes, order, pieces, and malformed frames.
+
+They check requests sent in pieces, and the effect of a malformed frame on other connections.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +55,12 @@ from wire.exchange import Exchange, Request
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 from wire.primitives import TaggedField
 
-LONGEST_REQUEST_BYTES = 64
-LONGEST_PIPELINE = 40
-LONGEST_PIPELINE_OVER_TLS = 4
+MAX_REQUEST_BYTES = 64
+MAX_PIPELINE = 40
+MAX_PIPELINE_OVER_TLS = 4
 """Releases around 3.0 take 0.3 s for each request that is pipelined over TLS."""
-EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
-CUTS = st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
+EVERY_BYTE = range(MAX_REQUEST_BYTES)
+CUTS = st.lists(st.integers(1, MAX_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
 MAX_EXAMPLES_SLOW = 10
 MANY_CONNECTIONS = 30
 FAR_CONNECTIONS = 5
@@ -67,24 +70,21 @@ BYSTANDER_REQUESTS = 3
 
 @pytest.mark.clause("PROTOCOL.answers-in-order")
 @given(
-    versions=st.lists(st.integers(0, 9), min_size=3, max_size=LONGEST_PIPELINE),
-    cuts=st.lists(st.integers(1, 12 * LONGEST_REQUEST_BYTES), max_size=4),
-    ids=st.just(LONGEST_PIPELINE) | st.integers(1, 3),
+    versions=st.lists(st.integers(0, 9), min_size=3, max_size=MAX_PIPELINE),
+    cuts=st.lists(st.integers(1, 12 * MAX_REQUEST_BYTES), max_size=4),
+    ids=st.just(MAX_PIPELINE) | st.integers(1, 3),
 )
 @example(versions=[0, 3, 99, 0], cuts=[], ids=4)
 @example(versions=[0, 3, 99, 0, 1, 2, 3, 4], cuts=[], ids=8)
 @example(versions=[0, 3, 99, 0, 1, 99, 3, 2], cuts=[], ids=1)
-@example(versions=[0, 99] * (LONGEST_PIPELINE // 2), cuts=[], ids=LONGEST_PIPELINE)
+@example(versions=[0, 99] * (MAX_PIPELINE // 2), cuts=[], ids=MAX_PIPELINE)
 def test_pipelined_requests_are_answered_in_order(
     broker: Broker, versions: list[int], cuts: list[int], ids: int
 ) -> None:
     """A broker answers pipelined requests one by one, in the order in which they were sent, whatever ids they share."""
     if broker.speaks_tls:
-        versions = versions[:LONGEST_PIPELINE_OVER_TLS]
-    sent = [
-        build_request(version=version, correlation_id=1000 + index % ids)
-        for index, version in enumerate(versions)
-    ]
+        versions = versions[:MAX_PIPELINE_OVER_TLS]
+    sent = [build_request(version=version, correlation_id=1000 + index % ids) for index, version in enumerate(versions)]
     exchanges = broker.converse(sent, cuts=cuts)
     assert_own_ids(exchanges)
     for exchange in exchanges:
@@ -94,9 +94,7 @@ def test_pipelined_requests_are_answered_in_order(
         in_turn = broker.converse_in_turn(sent)
         for exchange, own in zip(exchanges, in_turn, strict=False):
             # What is no request's response, or unreadable in turn too, is judged by other clauses.
-            is_wrong = is_response_of(broker, own, own) and not is_response_of(
-                broker, exchange, own
-            )
+            is_wrong = is_response_of(broker, own, own) and not is_response_of(broker, exchange, own)
             of_another = any(is_response_of(broker, exchange, other) for other in in_turn)
             assert not (is_wrong and of_another), (
                 "of requests with equal correlation ids, one gets the response to another"
@@ -125,18 +123,14 @@ def stable_part_of(broker: Broker, exchange: Exchange, version: int) -> StablePa
 @example(sent=build_request(version=0, client_id="a" * 30), history=ALONE)
 @example(sent=build_request(version=1, client_id="a" * 30), history=ALONE)
 @example(sent=build_request(version=3), history=ALONE)
-def test_frame_holds_exactly_the_answer(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A response's size prefix covers exactly its header and body."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
     decode_answer(exchange, api_version=sent.api_version, exactly=True)
     # A response that comes twice has the right size; whether one comes for each request is judged by a separate clause.
     assert exchange.came_twice or exchange.surplus == b"", what_followed(exchange)
-    assert exchange.came_twice or exchange.stray == b"", (
-        "the target sent bytes that belong to no response"
-    )
+    assert exchange.came_twice or exchange.stray == b"", "the target sent bytes that belong to no response"
 
 
 @pytest.mark.clause("PROTOCOL.split-independent")
@@ -145,18 +139,14 @@ def test_frame_holds_exactly_the_answer(
     cuts=CUTS,
 )
 @example(sent=build_request(version=0), cuts=EVERY_BYTE)
-def test_pieces_of_a_request_do_not_matter(
-    broker: Broker, sent: Request, cuts: list[int] | range
-) -> None:
+def test_pieces_of_a_request_do_not_matter(broker: Broker, sent: Request, cuts: list[int] | range) -> None:
     """A broker returns the same response to a request however it is cut into pieces."""
     assume_served(broker, sent)
     (whole,) = broker.converse([sent])
     (in_pieces,) = broker.converse([sent], cuts=cuts)
     expected = decode_answer(whole, api_version=sent.api_version)
     answer = decode_answer(in_pieces, api_version=sent.api_version)
-    assert stable_part(answer) == stable_part(expected), (
-        "the response to a request in pieces is another one"
-    )
+    assert stable_part(answer) == stable_part(expected), "the response to a request in pieces is another one"
 
 
 @pytest.mark.listeners(*TLS_WITHOUT_SASL_LISTENERS)
@@ -223,7 +213,8 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
 def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before: int) -> None:
     """A malformed request disturbs no other connection, with or without a request in progress, and no new one.
 
-    So it is after many of them: without TLS, `before` others come first, each on a connection of its own; fewer to a far target.
+    So it is after many of them: without TLS, `before` others come first, each on a connection of its own; fewer to a
+    far target.
     """
     if broker.patience.round_trip_s:
         before = min(before, FAR_CONNECTIONS)
@@ -273,9 +264,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request, before:
 @example(sent=build_request(version=3), history=after(Earlier.OTHER_API, Earlier.UNSERVED))
 @example(sent=build_request(version=3), history=after(Earlier.RIGHT_IDS))
 @example(sent=build_request(version=4), history=after(Earlier.V0))
-def test_well_formed_request_keeps_the_connection(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers a well-formed request of any version, also after others, and serves the next one after it."""
     exchange = exchange_after(broker, history, sent)
     payload_of(exchange)
@@ -287,6 +276,9 @@ def test_well_formed_request_keeps_the_connection(
 @given(connections=st.integers(2, FAR_CONNECTIONS))
 @example(connections=MANY_CONNECTIONS)
 def test_every_new_connection_is_served(broker: Broker, connections: int) -> None:
-    """Of dozens of new connections, one after the other, each serves plain requests; of a far target some are enough."""
+    """Each of dozens of new connections, opened one after the other, serves plain requests.
+
+    Fewer connections suffice for a target that is far away.
+    """
     most = FAR_CONNECTIONS if broker.patience.round_trip_s else MANY_CONNECTIONS
     assert_new_connections_served(broker, min(connections, most))

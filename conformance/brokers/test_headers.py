@@ -1,4 +1,7 @@
-"""Request headers: which fields come back, which must not matter, and which header version is required."""
+"""Tests of request headers: returned fields, ignored fields, required version.
+
+They check which fields come back, which must not matter, and which header version is required.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,8 @@ LONG_CLIENT_ID = 1000
 MAX_EXAMPLES_FEW = 4
 """Drawn sequences of correlation ids: which relations matter is pinned."""
 MAX_EXAMPLES_OF_OTHER_APIS = 10
-"""Number of examples for properties that send a request of every version of several APIs; lists of groups may be long."""
+"""Number of examples for properties that send a request of every version of several APIs; lists of groups may be
+long."""
 
 
 @pytest.mark.clause("PROTOCOL.correlation-id-echoed")
@@ -78,13 +82,9 @@ MAX_EXAMPLES_OF_OTHER_APIS = 10
 @example(sent=build_request(version=0, correlation_id=-(2**31)), history=ALONE)
 @example(sent=build_request(version=0, correlation_id=2**31 - 2), history=ALONE)
 @example(sent=build_request(version=0, correlation_id=2**31 - 1), history=ALONE)
-@example(
-    sent=build_request(version=3, correlation_id=-2, software=Software("a_b", "1")), history=ALONE
-)
+@example(sent=build_request(version=3, correlation_id=-2, software=Software("a_b", "1")), history=ALONE)
 @example(sent=build_request(version=3, correlation_id=-2), history=in_one_write_with(Earlier.V0))
-def test_correlation_id_comes_back(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_correlation_id_comes_back(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker returns any correlation id in the first four bytes of its response, also when it refuses a name."""
     exchange = exchange_after(broker, history, sent)
     if exchange.payload is None:
@@ -113,7 +113,9 @@ def test_correlation_ids_follow_each_other_freely(broker: Broker, ids: list[int]
 
 
 def is_answered_with_another_id(broker: Broker, sent: Request) -> bool:
-    """Return whether the correlation id may be why a request gets no response: it has a legal name, or is answered with a plain id.
+    """Return whether the correlation id may be why a request gets no response.
+
+    It may be if the request has a legal software name, or if the target answers the request with a plain id.
 
     Separate clauses judge whether a request with an illegal name is answered at all.
     """
@@ -144,14 +146,10 @@ def test_client_id_does_not_change_the_answer(
         client_id += broker.listener
     sent = build_request(version=version, client_id=client_id)
     assume_served(broker, sent)
-    plain = decode_answer(
-        exchange_after(broker, history, build_request(version=version)), api_version=version
-    )
+    plain = decode_answer(exchange_after(broker, history, build_request(version=version)), api_version=version)
     with violation_context("an unusual client id", json.dumps(client_id)):
         answer = decode_answer(exchange_after(broker, history, sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), (
-            "the response differs from that to a plain client id"
-        )
+        assert stable_part(answer) == stable_part(plain), "the response differs from that to a plain client id"
 
 
 @pytest.mark.needs("read_only_apis")
@@ -178,10 +176,11 @@ def test_correlation_id_comes_back_from_other_apis(broker: Broker, correlation_i
 @example(other_client_id=None)
 @example(other_client_id="")
 @example(other_client_id="é" * 200)
-def test_client_id_does_not_change_what_other_apis_answer(
-    broker: Broker, other_client_id: str | None
-) -> None:
-    """A request of another API that only reads gets the error codes of one with a plain client id, whatever its own is."""
+def test_client_id_does_not_change_what_other_apis_answer(broker: Broker, other_client_id: str | None) -> None:
+    """The client id of a read-only request of another API does not change its error codes.
+
+    The error codes are those of the request with a plain client id.
+    """
     unanswered = broker.profile.traits.unanswered_client_ids
     # What 0.11 never answers is judged by the requests of ApiVersions.
     assume(not (unanswered and re.search(unanswered, other_client_id or "")))
@@ -198,9 +197,7 @@ def test_client_id_does_not_change_what_other_apis_answer(
 @given(sent=requests_with_compact_client_id(), history=histories())
 @example(sent=build_with_compact_client_id(3), history=ALONE)
 @example(sent=build_with_compact_client_id(3), history=after(Earlier.NEWEST))
-def test_compact_client_id_is_not_understood(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_compact_client_id_is_not_understood(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker does not serve a flexible request whose client id has a compact length."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)

@@ -1,4 +1,6 @@
-"""The machine of a connection, compared with that of the reference model by a complete test suite.
+"""Tests of a connection's state machine against the reference model's.
+
+A complete test suite compares the two.
 
 Conversations are drawn, and find a state that only some sequence of requests reaches by chance. This finds each that
 needs no more states than the bound. The machine is kept for the site, also that of a target that differs.
@@ -26,16 +28,18 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.escaping import printable
-from reports.machines.learned import LONGEST_TEXT, Learned, MachineDifference, as_json
+from reports.machines.learned import MAX_TEXT, Learned, MachineDifference, as_json
 from reports.machines.machine import Machine, Outputs, Word
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange
 
 EXTRA_STATES = 1
-"""A target with this many more states than its model is found for certain, except where a listener differs from one before it in TLS alone.
+"""A target with this many more states than its model is found for certain, except where a listener differs from one
+before it in TLS alone.
 
-There it is one with as many states, unless the tier is deep: TLS adds nothing to the machine of a connection but its handshake, which other
-clauses judge. On 4.4.0 one more state makes 589 words of 29 in plaintext and 2,282 of 218 with SASL; over TLS each word takes several times as long.
+There it is one with as many states, unless the tier is deep: TLS adds nothing to the machine of a connection but its
+handshake, which other clauses judge. On 4.4.0 one more state makes 589 words of 29 in plaintext and 2,282 of 218 with
+SASL; over TLS each word takes several times as long.
 """
 LEARNING_LIMIT_S = 20.0
 """How long the machine of a target that differs is learned. It judges nothing, and is only shown."""
@@ -108,7 +112,10 @@ def deviation(broker: Broker, what: str) -> AssertionError:
 
 
 def malformed_answer(broker: Broker, difference: MachineDifference) -> MalformedAnswer | None:
-    """Return what is wrong with the bytes of the last response of a word, which a plain request may show as well; None if nothing is."""
+    """Return what is wrong with the bytes of the last response of a word.
+
+    Return None if nothing is wrong. A plain request may show the same fault.
+    """
     layout = re.search(r" v(\d+) ", difference.expected[-1])
     exchanges = [each for step in broker.journal for each in step.exchanges]
     if layout is None or not exchanges or exchanges[-1].request.api_key != API_VERSIONS_KEY:
@@ -147,6 +154,6 @@ def learned_in_time(
             extra_states=extra_states,
             queries=listening.queries,
             steps=listening.steps,
-            stopped=printable(str(error))[:LONGEST_TEXT],
+            stopped=printable(str(error))[:MAX_TEXT],
         )
     return as_json(learned, listening.sent())

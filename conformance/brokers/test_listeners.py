@@ -1,4 +1,7 @@
-"""Listeners: what is served before authentication and before TLS, and the controller's own table."""
+"""Tests of listeners: service before authentication and TLS, controller's table.
+
+The controller has a table of its own.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +94,7 @@ def test_table_is_served_before_authentication(broker: Broker, sent: Request) ->
 @given(
     sent=api_versions_requests(
         versions=st.integers(0, NEWEST_VERSION) | unknown_versions(),
-        software=software_with_one(
-            legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
-        ),
+        software=software_with_one(legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()),
     )
 )
 @example(sent=build_request(version=3))
@@ -145,15 +146,11 @@ def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
 )
 @example(sent=build_request(version=0), newest="TLSv1_3", at_once=True)
 @example(sent=build_request(version=3), newest="TLSv1_2", at_once=False)
-def test_nothing_is_answered_during_the_handshake(
-    broker: Broker, sent: Request, newest: str, at_once: bool
-) -> None:
+def test_nothing_is_answered_during_the_handshake(broker: Broker, sent: Request, newest: str, at_once: bool) -> None:
     """An unencrypted request after a ClientHello gets nothing but TLS records, at once or after the server's first."""
     hello = client_hello(newest)
     with broker.connect(plain=True) as connection:
-        received, _ = connection.exchange_bytes(
-            [hello + sent.data] if at_once else [hello, sent.data]
-        )
+        received, _ = connection.exchange_bytes([hello + sent.data] if at_once else [hello, sent.data])
     assert tls_records_size(received) == len(received), (
         f"the target sent bytes outside TLS during the handshake: {received[:64].hex()}"
     )
@@ -195,10 +192,11 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request, newest
 @example(sent=build_request(version=99), others=2, shown="none")
 @example(sent=build_request(version=0), others=0, shown="foreign")
 @example(sent=build_request(version=0), others=0, shown="expired")
-def test_client_without_a_certificate_gets_no_table(
-    broker: Broker, sent: Request, others: int, shown: str
-) -> None:
-    """If a client certificate is required, a client without a valid one gets no response, even while others have one."""
+def test_client_without_a_certificate_gets_no_table(broker: Broker, sent: Request, others: int, shown: str) -> None:
+    """If a client certificate is required, a client without a valid one gets no response.
+
+    That also holds while other connections with a certificate are open.
+    """
     certificate = ClientCertificate(shown)
     assume_seen(broker.running.can_show(certificate))
     with ExitStack() as opened:

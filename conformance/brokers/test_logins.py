@@ -1,4 +1,7 @@
-"""Logins on SASL listeners: each version of the SASL requests that the table lists leads to one."""
+"""Tests that each listed version of the SASL requests leads to a login.
+
+They run on SASL listeners.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What one client may do without disturbing others: break off, not read, open many connections, or pause."""
+"""Tests that clients may break off, not read, pause, or open many connections.
+
+None of that may disturb other clients.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from conformance.assertions.judging import (
     decode_answer,
 )
 from conformance.assertions.neighbours import (
-    FEWEST_AT_ONCE,
     MALFORMED_HURTS_NOBODY,
+    MIN_AT_ONCE,
     STOPPED_BY_PART,
     assert_pauses_do_not_matter,
     is_stopped_by_part,
@@ -38,14 +41,14 @@ V0 = build_request(version=0)
 MAX_EXAMPLES_FEW = 2
 """Examples of a property that opens dozens of connections, or sends hundreds of requests."""
 MAX_EXAMPLES_AT_ONCE = 20
-MOST_UNREAD_REQUESTS = 2000
-LONGEST_PAUSES_MS = 600
+MAX_UNREAD_REQUESTS = 2000
+MAX_PAUSES_MS = 600
 """The sum of the pauses of one example."""
 BYSTANDER_REQUESTS = 100
 """About as many requests of a slow reader are answered meanwhile: a broker serves connections in turn."""
 FAR_BYSTANDER_REQUESTS = 10
 """The same for a far target, which serves many requests of the slow reader in each round trip."""
-LARGEST_CROWD = 30
+MAX_CROWD = 30
 FAR_CROWD = 5
 """The same for a far target: each connection costs a round trip."""
 TLS_CROWD = 3
@@ -64,11 +67,14 @@ TLS_CROWD = 3
 @example(versions=[], part=build_part(V0, 9), resets=True, times=1)
 @example(versions=[0, 3], part=None, resets=True, times=1)
 @example(versions=[3, 99, 0], part=None, resets=False, times=1)
-@example(versions=[], part=build_part(V0, 9), resets=True, times=LARGEST_CROWD)
+@example(versions=[], part=build_part(V0, 9), resets=True, times=MAX_CROWD)
 def test_client_that_breaks_off_hurts_nobody(
     broker: Broker, versions: list[int], part: Request | None, resets: bool, times: int
 ) -> None:
-    """A client that resets or closes its connection, inside a frame or without reading, disturbs no other, however often."""
+    """A client that resets or closes its connection disturbs no other, however often.
+
+    It does so inside a frame, or without reading.
+    """
     if broker.patience.round_trip_s:
         times = min(times, FAR_CROWD)
     with undisturbed(broker, "a connection that breaks off"):
@@ -130,7 +136,7 @@ def requests_that_fill_buffers(broker: Broker, version: int) -> list[Request]:
     """Return so many requests that their responses do not fit between the target and a client that does not read."""
     (exchange,) = broker.converse([build_request(version=version)])
     one = max(len(exchange.payload or b""), 1)
-    count = min(broker.buffered_bytes // one + 1, MOST_UNREAD_REQUESTS)
+    count = min(broker.buffered_bytes // one + 1, MAX_UNREAD_REQUESTS)
     return [build_request(version=version, correlation_id=index) for index in range(count)]
 
 
@@ -138,20 +144,20 @@ def requests_that_fill_buffers(broker: Broker, version: int) -> list[Request]:
 @pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
 @settings(max_examples=MAX_EXAMPLES_FEW)
 @given(
-    unused=st.integers(0, LARGEST_CROWD),
-    unfinished=st.integers(0, LARGEST_CROWD),
-    served=st.integers(0, LARGEST_CROWD),
+    unused=st.integers(0, MAX_CROWD),
+    unfinished=st.integers(0, MAX_CROWD),
+    served=st.integers(0, MAX_CROWD),
     kept=st.integers(1, len(V0.data) - 1),
 )
 @example(unused=1, unfinished=0, served=0, kept=9)
 @example(unused=0, unfinished=1, served=0, kept=2)
 @example(unused=0, unfinished=1, served=0, kept=SIZE_BYTES + 1)
-@example(unused=LARGEST_CROWD, unfinished=10, served=0, kept=9)
+@example(unused=MAX_CROWD, unfinished=10, served=0, kept=9)
 @example(unused=0, unfinished=0, served=20, kept=9)
-def test_many_connections_hurt_nobody(
-    broker: Broker, unused: int, unfinished: int, served: int, kept: int
-) -> None:
-    """One connection or dozens, silent, inside a frame, or with the same client id, disturb no other; the silent ones are served later.
+def test_many_connections_hurt_nobody(broker: Broker, unused: int, unfinished: int, served: int, kept: int) -> None:
+    """Many open connections disturb no other connection, and silent ones are served later.
+
+    There are one or dozens of connections. They are silent, inside a frame, or have the same client id.
 
     A target may close what is beyond a limit of its own, like `max.connections.per.ip`.
     """
@@ -167,13 +173,10 @@ def test_many_connections_hurt_nobody(
             crowd.close()
             return limits_connections(broker, others + 2)
 
-        cause = "dozens of connections" if others > FEWEST_AT_ONCE else "a connection"
+        cause = "dozens of connections" if others > MIN_AT_ONCE else "a connection"
         with undisturbed(broker, cause, is_limit=is_limit):
             # Over TLS these are half open: they begin no handshake.
-            silent = [
-                crowd.enter_context(broker.connect(authenticate=False, plain=True))
-                for _ in range(unused)
-            ]
+            silent = [crowd.enter_context(broker.connect(authenticate=False, plain=True)) for _ in range(unused)]
             for sent, count in ((build_part(V0, kept), unfinished), (V0, served)):
                 for _ in range(count):
                     crowd.enter_context(broker.connect(authenticate=False)).send(sent)
@@ -194,9 +197,7 @@ def test_many_connections_hurt_nobody(
 )
 @example(versions=[0, 3], kept=9)
 @example(versions=[3, 0, NEWEST_VERSION], kept=20)
-def test_connections_that_negotiate_at_once_are_served_alike(
-    broker: Broker, versions: list[int], kept: int
-) -> None:
+def test_connections_that_negotiate_at_once_are_served_alike(broker: Broker, versions: list[int], kept: int) -> None:
     """Connections that ask at the same time, in different versions and with equal ids, get what each gets alone.
 
     The first of them is inside its frame while the others are served.
@@ -208,18 +209,13 @@ def test_connections_that_negotiate_at_once_are_served_alike(
     with ExitStack() as opened:
         first = opened.enter_context(broker.connect(authenticate=False))
         first.send(build_part(own, kept))
-        finish = [
-            opened.enter_context(broker.connect(authenticate=False)).begin([each])
-            for each in others
-        ]
+        finish = [opened.enter_context(broker.connect(authenticate=False)).begin([each]) for each in others]
         answers = [each()[0] for each in reversed(finish)][::-1]
         (late,) = first.converse([Request(data=own.data[kept:], header=own.header, body=own.body)])
     if any(each.payload is None for each in answers) and is_stopped_by_part(broker, own, kept):
         raise JudgedElsewhere(f"{STOPPED_BY_PART} (judged by {MALFORMED_HURTS_NOBODY})")
     for exchange, expected in zip((late, *answers), alone, strict=True):
-        assert stable_part_of_response(exchange) == expected, (
-            "the response is not the one without other connections"
-        )
+        assert stable_part_of_response(exchange) == expected, "the response is not the one without other connections"
 
 
 def stable_part_of_response(exchange: Exchange) -> StablePart:
@@ -236,15 +232,11 @@ def stable_part_of_response(exchange: Exchange) -> StablePart:
 @settings(max_examples=1)
 @given(
     version=st.integers(0, 3),
-    pauses_ms=st.lists(st.integers(1, 500), min_size=1, max_size=8).filter(
-        lambda drawn: sum(drawn) <= LONGEST_PAUSES_MS
-    ),
+    pauses_ms=st.lists(st.integers(1, 500), min_size=1, max_size=8).filter(lambda drawn: sum(drawn) <= MAX_PAUSES_MS),
 )
 @example(version=0, pauses_ms=[310])
 @example(version=3, pauses_ms=[40] * 8)
-def test_pauses_inside_a_request_do_not_matter(
-    broker: Broker, version: int, pauses_ms: list[int]
-) -> None:
+def test_pauses_inside_a_request_do_not_matter(broker: Broker, version: int, pauses_ms: list[int]) -> None:
     """A request that comes in pieces with pauses of up to 500 ms is answered; all listeners are tried at once."""
     assert_pauses_do_not_matter(broker, version, [pause_ms / 1000 for pause_ms in pauses_ms])
 
@@ -255,5 +247,8 @@ def test_pauses_inside_a_request_do_not_matter(
 @given(version=st.integers(0, 3), idle_ms=st.just(3000))
 @example(version=0, idle_ms=50)
 def test_idle_connection_is_kept(broker: Broker, version: int, idle_ms: int) -> None:
-    """A connection that was idle for three seconds, between requests or inside one, is served; on all listeners at once."""
+    """A connection that was idle for three seconds is served, on all listeners at once.
+
+    It was idle between requests or inside one.
+    """
     assert_pauses_do_not_matter(broker, version, [idle_ms / 1000], with_unused=True)

@@ -1,4 +1,7 @@
-"""What binds a proxy in addition to what binds a broker: that it keeps to its upstream, and changes nothing in passing."""
+"""Tests of what binds a proxy in addition to a broker's clauses.
+
+A proxy keeps to its upstream, and changes nothing in passing.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +69,7 @@ def test_table_is_within_that_of_the_upstream(broker: Broker, sent: Request) -> 
         if key in upstream
         else f"{key}: v{low} to v{high}, the upstream none"
         for key, (low, high) in key_ranges(answer).items()
-        if key not in OWN_KEYS
-        and (key not in upstream or low < upstream[key][0] or high > upstream[key][1])
+        if key not in OWN_KEYS and (key not in upstream or low < upstream[key][0] or high > upstream[key][1])
     ]
     assert not wider, f"the table lists more than that of the upstream: {'; '.join(wider)}"
 
@@ -118,9 +120,7 @@ def test_response_arrives_unchanged(broker: Broker, passed: PassedRequest) -> No
     proxied = payload_of(broker.exchange(sent))
     # What changes from one response to the next without a proxy says nothing about the proxy.
     assume_seen(before == upstream.exchange(sent).payload)
-    assert proxied == before, (
-        f"the response is {proxied.hex()}, that of the upstream {before.hex()}"
-    )
+    assert proxied == before, f"the response is {proxied.hex()}, that of the upstream {before.hex()}"
 
 
 @pytest.mark.malformed
@@ -151,11 +151,7 @@ def test_frames_are_those_of_the_upstream(broker: Broker, sent: Request) -> None
 
 def answered_ids(broker: Broker, frames: Sequence[Request]) -> list[int | None]:
     """Return the correlation ids of the responses to some frames in one write."""
-    return [
-        read_correlation_id(each.payload)
-        for each in broker.converse(frames)
-        if each.payload is not None
-    ]
+    return [read_correlation_id(each.payload) for each in broker.converse(frames) if each.payload is not None]
 
 
 @pytest.mark.listeners("plaintext")
@@ -163,11 +159,7 @@ def answered_ids(broker: Broker, frames: Sequence[Request]) -> list[int | None]:
 @pytest.mark.clause("PROXY.software-name-arrives")
 @given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=FIRST_FLEXIBLE_VERSION))
-@example(
-    sent=build_request(
-        version=FIRST_FLEXIBLE_VERSION, software=Software("another-client", "1.2.3-SNAPSHOT")
-    )
-)
+@example(sent=build_request(version=FIRST_FLEXIBLE_VERSION, software=Software("another-client", "1.2.3-SNAPSHOT")))
 def test_software_name_arrives(broker: Broker, sent: Request) -> None:
     """Name and version of the client's software reach the upstream as the client sent them."""
     assume_served(broker, sent)

@@ -1,4 +1,7 @@
-"""Requests of other APIs in any position: in pipelines, on connections without ApiVersions, and after one without a response."""
+"""Tests of requests of other APIs that only read, in any position.
+
+They are sent in pipelines, on connections without ApiVersions, and after a request without a response.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ FIRST_ID = 1000
 API_VERSIONS = -1
 """Stands for a request of ApiVersions among indexes into the list of a target's read-only versions."""
 SLOW = range(-2, -6, -1)
-"""Stand for the newest and the oldest version of Produce and Fetch there, or in a read-only run for those of Fetch alone."""
+"""Stand for the newest and the oldest version of Produce and Fetch there, or in a read-only run for those of Fetch
+alone."""
 
 
 def picked(items: tuple[Item, ...], index: int) -> Item:
@@ -42,7 +46,10 @@ def picked(items: tuple[Item, ...], index: int) -> Item:
 
 
 def pipeline(broker: Broker, indexes: list[int]) -> list[Request]:
-    """Return requests of the versions with these indexes, after a request of ApiVersions, each with an id of its own."""
+    """Return a request of ApiVersions and then requests of the versions with these indexes.
+
+    Each request has a correlation id of its own.
+    """
     plain = broker.readable_version
     sent = [build_request(version=plain, correlation_id=FIRST_ID)]
     for number, index in enumerate(indexes, start=FIRST_ID + 1):
@@ -82,9 +89,7 @@ def test_requests_of_several_apis_are_answered_in_order(broker: Broker, places: 
 def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]) -> None:
     """A connection without a request of ApiVersions serves what one with such a request serves."""
     items = [picked(read_only_items(broker), index) for index in places]
-    sent = [
-        request_of(item, correlation_id=number) for number, item in enumerate(items, start=FIRST_ID)
-    ]
+    sent = [request_of(item, correlation_id=number) for number, item in enumerate(items, start=FIRST_ID)]
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
         exchanges = connection.converse_in_turn(sent)
     for item, exchange in zip(items, exchanges, strict=False):
@@ -104,9 +109,7 @@ def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]
 @example(place=1, version=0)
 @example(place=3, version=0)
 @example(place=0, version=NEWEST_VERSION)
-def test_version_of_api_versions_decides_about_no_other_api(
-    broker: Broker, place: int, version: int
-) -> None:
+def test_version_of_api_versions_decides_about_no_other_api(broker: Broker, place: int, version: int) -> None:
     """What another API serves on a new connection it serves after ApiVersions in any version as well."""
     item = picked(listed_items(broker), place)
     asked = build_request(version=min(version, broker.described_version), correlation_id=FIRST_ID)
@@ -133,14 +136,12 @@ def test_version_of_api_versions_decides_about_no_other_api(
 @pytest.mark.needs("more_than_reading", "produce")
 @pytest.mark.clause("PROTOCOL.no-response-to-acks-0")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
-# Few requests: whether a long pipeline is answered, and in which order, is judged by a separate clause. Two of them show whether
-# a response too many came, or one with a wrong id.
+# Few requests: whether a long pipeline is answered, and in which order, is judged by a separate clause. Two of them
+# show whether a response too many came, or one with a wrong id.
 @given(place=st.integers(0, 1), before=st.integers(1, 2), after=st.integers(2, 3))
 @example(place=0, before=1, after=2)
 @example(place=1, before=2, after=2)
-def test_produce_with_acks_0_gets_no_response(
-    broker: Broker, place: int, before: int, after: int
-) -> None:
+def test_produce_with_acks_0_gets_no_response(broker: Broker, place: int, before: int, after: int) -> None:
     """A broker sends no response to Produce with acks 0, and the responses to the requests around it."""
     item = picked(produce_items(broker), place)
     ids = range(FIRST_ID, FIRST_ID + before)

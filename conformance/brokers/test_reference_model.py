@@ -1,4 +1,4 @@
-"""The target's overall behaviour, checked against the reference model of its release."""
+"""Tests of the target's overall behaviour against the model of its release."""
 
 from __future__ import annotations
 

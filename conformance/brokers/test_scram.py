@@ -1,4 +1,7 @@
-"""ApiVersions on a connection that authenticates with SCRAM, whose two token rounds use the same authenticator."""
+"""Tests of ApiVersions on a connection that authenticates with SCRAM.
+
+Both rounds of SCRAM tokens use the same authenticator.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,7 @@ def assume_handshake(broker: Broker, version: int) -> None:
 
 
 @contextmanager
-def connected_by_scram(
-    broker: Broker, handshake_version: int, *, asked_before: bool
-) -> Iterator[Connection]:
+def connected_by_scram(broker: Broker, handshake_version: int, *, asked_before: bool) -> Iterator[Connection]:
     """Open a connection, authenticate with SCRAM, and close it after the block.
 
     Raises:
@@ -101,9 +102,7 @@ def test_table_behind_scram_is_the_one_before_it(
 )
 @example(sent=build_request(version=99), handshake_version=0)
 @example(sent=build_request(version=99), handshake_version=1)
-def test_unknown_version_behind_scram_gives_35(
-    broker: Broker, sent: Request, handshake_version: int
-) -> None:
+def test_unknown_version_behind_scram_gives_35(broker: Broker, sent: Request, handshake_version: int) -> None:
     """After SCRAM authentication an unknown version gets UNSUPPORTED_VERSION."""
     assume_unserved(broker, sent)
     assume_handshake(broker, handshake_version)

@@ -1,4 +1,7 @@
-"""Sequences of requests on several connections, before and after authentication, checked against the model stepwise."""
+"""Tests of request sequences on several connections against the model.
+
+The sequences run before and after authentication, and each step is checked.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +76,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 # Before authentication: one success, after any number of refusals.
 @example(conversation=one_by_one(V0, V0))
 @example(conversation=one_by_one(V99, V99, BAD_NAME, V3, V99))
-@example(
-    conversation=one_by_one(WRONG_IDS, Handshake(version=0), PlainToken(wrapped=False), WRONG_IDS)
-)
+@example(conversation=one_by_one(WRONG_IDS, Handshake(version=0), PlainToken(wrapped=False), WRONG_IDS))
 @example(conversation=at_once(V0, Handshake(version=1), PlainToken(), V3))
 @example(conversation=one_by_one(METADATA))
 @example(conversation=one_by_one(V0, LIST_GROUPS))
@@ -103,9 +104,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(version=1), BROKER_HEARTBEAT))
 # After authentication, and again.
 @example(conversation=one_by_one(Handshake(version=1), PlainToken(), V0, V3, V0, V99, BAD_NAME))
-@example(
-    conversation=one_by_one(Handshake(), PlainToken(), Handshake(), PlainToken(), Handshake(), V0)
-)
+@example(conversation=one_by_one(Handshake(), PlainToken(), Handshake(), PlainToken(), Handshake(), V0))
 @example(conversation=one_by_one(Handshake(), PlainToken(), PlainToken()))
 @example(conversation=one_by_one(Handshake(), PlainToken(), METADATA, V0, LIST_GROUPS, V3))
 @example(conversation=at_once(Handshake(), PlainToken(), LIST_GROUPS, V3, METADATA))
@@ -118,11 +117,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(), NULL_TOKEN))
 @example(conversation=one_by_one(Handshake(), NULL_COMPACT_TOKEN))
 @example(conversation=one_by_one(Handshake(), PlainToken(version=2, tags=ODD_TAGS), V0))
-@example(
-    conversation=one_by_one(
-        Handshake(), build_authenticate_with_tags(TAGS_BEYOND_THE_FRAME, NO_TAGS)
-    )
-)
+@example(conversation=one_by_one(Handshake(), build_authenticate_with_tags(TAGS_BEYOND_THE_FRAME, NO_TAGS)))
 @example(conversation=one_by_one(Handshake(version=0), build_token_of_frame(V0, with_size=True)))
 @example(conversation=one_by_one(Handshake(), PlainToken(), NULL_MECHANISM))
 # Sizes below the payload, and malformed requests among others.
@@ -153,10 +148,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 @pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.needs("handshake_v1")
 @pytest.mark.clause("KIP-35.after-handshake-illegal-state")
-@given(
-    sent=api_versions_requests(client_ids=named_client_ids())
-    | api_versions_requests(versions=unknown_versions())
-)
+@given(sent=api_versions_requests(client_ids=named_client_ids()) | api_versions_requests(versions=unknown_versions()))
 @example(sent=V0)
 @example(sent=build_request(version=1))
 @example(sent=V3)

@@ -53,19 +53,15 @@ from wire.exchange import Outcome, Request, encode_request
 
 LONG_CONNECTION = 50
 """The number of requests on a long connection."""
-LARGEST_TRAILING = 65536
-MOST_SHOWN_BYTES = 200
+MAX_TRAILING = 65536
+MAX_SHOWN_BYTES = 200
 SERVED_REQUESTS = api_versions_requests()
 
 
 @pytest.mark.clause("KIP-35.v0-always-served")
-@given(
-    sent=api_versions_requests(max_version=0, client_ids=named_client_ids()), history=histories()
-)
+@given(sent=api_versions_requests(max_version=0, client_ids=named_client_ids()), history=histories())
 @example(sent=build_request(version=0), history=ALONE)
-@example(
-    sent=build_request(version=0), history=in_one_write_with(Earlier.NEWEST, Earlier.OTHER_API)
-)
+@example(sent=build_request(version=0), history=in_one_write_with(Earlier.NEWEST, Earlier.OTHER_API))
 def test_v0_is_served(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers v0 without an error, and its table is not empty."""
     exchange = exchange_after(broker, history, sent)
@@ -79,9 +75,7 @@ def test_v0_is_served(broker: Broker, sent: Request, history: ConnectionHistory)
 @example(sent=build_request(version=0), history=ALONE)
 @example(sent=build_request(version=3), history=ALONE)
 @example(sent=build_request(version=3), history=after(Earlier.OTHER_SOFTWARE))
-def test_table_lists_api_versions_from_v0(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """The table has an entry for ApiVersions, and its minimum is 0."""
     assume_served(broker, sent)
     exchange, answer = success_after(broker, history, sent)
@@ -139,7 +133,10 @@ def test_no_key_stands_twice(broker: Broker, sent: Request, history: ConnectionH
 def test_table_is_the_same_at_every_version(
     broker: Broker, versions: list[int], software: Software, history: ConnectionHistory
 ) -> None:
-    """The ranges are the same at every version, on a long connection, on another and after a refusal, whatever software asks."""
+    """The ranges are the same at every version, on every connection, and for any client software.
+
+    That includes a long connection, another connection, and a connection after a refusal.
+    """
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     first = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
@@ -157,9 +154,7 @@ def test_table_is_the_same_at_every_version(
 @pytest.mark.clause("KIP-35.per-connection")
 @given(
     unsettling=unserved_requests()
-    | api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
-    ),
+    | api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())),
     version=st.integers(0, NEWEST_VERSION),
 )
 @example(unsettling=UnservedRequest(), version=0)
@@ -188,28 +183,23 @@ def test_one_connection_does_not_change_another(
 @pytest.mark.clause("KIP-35.trailing-bytes")
 @given(
     sent=api_versions_requests(
-        trailing=st.binary(min_size=1, max_size=40)
-        | lengths_at_buffer_sizes(LARGEST_TRAILING).map(bytes)
+        trailing=st.binary(min_size=1, max_size=40) | lengths_at_buffer_sizes(MAX_TRAILING).map(bytes)
     ),
     history=histories(),
 )
 @example(sent=build_request(version=0, trailing=b"\0"), history=ALONE)
-@example(sent=build_request(version=0, trailing=bytes(LARGEST_TRAILING)), history=ALONE)
+@example(sent=build_request(version=0, trailing=bytes(MAX_TRAILING)), history=ALONE)
 @example(sent=build_request(version=0, trailing=b"\0"), history=after(Earlier.V0))
-def test_trailing_bytes_are_ignored(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_trailing_bytes_are_ignored(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers a request with bytes after its body in the same way as one without."""
     assume_served(broker, sent)
     version = sent.api_version
     _, plain = success_after(broker, history, build_request(version=version))
     assert sent.body is not None
     trailing = sent.data[len(encode_request(sent.header, sent.body).data) :]
-    with violation_context("bytes after the body", trailing[:MOST_SHOWN_BYTES].hex()):
+    with violation_context("bytes after the body", trailing[:MAX_SHOWN_BYTES].hex()):
         answer = decode_answer(exchange_after(broker, history, sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), (
-            "the response differs from that without them"
-        )
+        assert stable_part(answer) == stable_part(plain), "the response differs from that without them"
 
 
 @pytest.mark.malformed
@@ -247,8 +237,6 @@ def test_versions_without_a_name_are_never_refused_for_one(
 
 def requests_with_body_after(name: Software, versions: Sequence[int]) -> list[Request]:
     """Return requests that carry, after their own body, the body of the first version with a software name."""
-    message = ApiVersionsRequest(
-        client_software_name=name.name, client_software_version=name.version
-    )
+    message = ApiVersionsRequest(client_software_name=name.name, client_software_version=name.version)
     trailing = encode(message, version=FIRST_FLEXIBLE_VERSION)
     return [build_request(version=version, trailing=trailing) for version in versions]

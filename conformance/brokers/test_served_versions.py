@@ -1,4 +1,4 @@
-"""The table's promises: every version that it lists is served, and nothing else is."""
+"""Tests of the table's promises: all listed versions are served, no others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from conformance.assertions.other_apis import (
 )
 from conformance.assertions.sendable_apis import why_skipped
 from conformance.assertions.unlisted_apis import (
-    MOST_UNANSWERED,
+    MAX_UNANSWERED,
     check_unlisted,
     is_response_of_served,
     unanswered,
@@ -69,7 +69,10 @@ LOW_BYTE = 0xFF
 @pytest.mark.exhaustive
 @pytest.mark.clause("KIP-35.every-advertised-version-served")
 def test_every_advertised_version_is_served(broker: Broker) -> None:
-    """A minimal request of each version in the table is served in its layout and keeps the connection; where only TLS differs, of the ends of each range."""
+    """A minimal request of each listed version is served in its layout and keeps the connection.
+
+    On a listener that differs from an earlier one only in TLS, only the ends of each range are tried.
+    """
     judge = JUDGE.get()
     unknown = names_of(undescribed_items(broker))
     if unknown:
@@ -84,7 +87,10 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
 @pytest.mark.needs("other_apis")
 @pytest.mark.clause("KIP-35.advertised-version-supported")
 def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
-    """No version in the table is answered with UNSUPPORTED_VERSION in its own layout; where only TLS differs, the ends of each range are tried."""
+    """No listed version is answered with UNSUPPORTED_VERSION in its own layout.
+
+    On a listener that differs from an earlier one only in TLS, only the ends of each range are tried.
+    """
     judge = JUDGE.get()
     note_spared(judge, broker)
     needed = {name: missing_feature(broker, name) for name in skipped_apis(broker)}
@@ -111,7 +117,10 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
 @pytest.mark.needs("unlisted_apis")
 @pytest.mark.clause("KIP-35.served-is-listed")
 def test_what_is_served_is_listed(broker: Broker) -> None:
-    """No API that the table leaves out is served in any version; where only TLS differs, the oldest and the newest are tried."""
+    """No API that the table leaves out is served in any version.
+
+    On a listener that differs from an earlier one only in TLS, only the oldest and the newest version are tried.
+    """
     judge = JUDGE.get()
     note_skipped(judge, broker, unlisted_skipped(broker))
     unanswered(broker).clear()
@@ -119,8 +128,8 @@ def test_what_is_served_is_listed(broker: Broker) -> None:
     def asked(broker: Broker) -> Iterator[Item]:
         items = unlisted_items(broker)
         for item in items if judge.is_thorough else oldest_and_newest(items):
-            if len(unanswered(broker)) >= MOST_UNANSWERED:
-                after = f"not requested after {MOST_UNANSWERED} requests without a response"
+            if len(unanswered(broker)) >= MAX_UNANSWERED:
+                after = f"not requested after {MAX_UNANSWERED} requests without a response"
                 judge.leaves_out(f"{after}: {names_of([item])} and later", may_hide=True)
                 return
             yield item
@@ -154,9 +163,7 @@ def assert_closed(exchange: Exchange) -> None:
 @pytest.mark.malformed
 @pytest.mark.needs("other_apis")
 @pytest.mark.clause("PROTOCOL.bad-version-of-known-api-refused")
-@given(
-    place=st.integers(0, 99), distance=distances(), body=st.binary(max_size=20), history=histories()
-)
+@given(place=st.integers(0, 99), distance=distances(), body=st.binary(max_size=20), history=histories())
 @example(place=0, distance=1, body=b"", history=ALONE)
 @example(place=0, distance=-1, body=b"", history=ALONE)
 @example(place=0, distance=100, body=b"", history=ALONE)
@@ -225,13 +232,14 @@ def test_key_with_the_low_byte_of_api_versions_is_another_api(
     sent = build_with_key(key, version)
     exchange = exchange_after(broker, history, sent, authenticate=True)
     with unless_explained_by_earlier(broker, exchange, probe_request(broker.readable_version)):
-        assert not serves_table(exchange, version), (
-            f"the target takes the API key {key} for that of ApiVersions"
-        )
+        assert not serves_table(exchange, version), f"the target takes the API key {key} for that of ApiVersions"
 
 
 def serves_table(exchange: Exchange, version: int) -> bool:
-    """Return whether a response is a success of ApiVersions; an error in its layout may be how all unknown APIs are refused."""
+    """Return whether a response is a success of ApiVersions.
+
+    An error in the layout of ApiVersions may be the way to refuse every unknown API.
+    """
     try:
         answer = decode_answer(exchange, api_version=version)
     except MalformedAnswer:
@@ -246,6 +254,4 @@ def is_served(broker: Broker, sent: Request) -> bool:
         entry.api_key == sent.api_key and entry.min_version <= sent.api_version <= entry.max_version
         for entry in advertised_table(broker)
     )
-    return listed or (
-        broker.pin_is_binding and broker.profile.accepts(sent.api_key, sent.api_version)
-    )
+    return listed or (broker.pin_is_binding and broker.profile.accepts(sent.api_key, sent.api_version))

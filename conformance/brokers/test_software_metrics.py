@@ -1,4 +1,4 @@
-"""Where the names of client software appear: in the broker's metrics and in its request log."""
+"""Tests of client software names in the broker's metrics and request log."""
 
 from __future__ import annotations
 
@@ -54,10 +54,11 @@ def gauges(broker: Broker, name: str) -> tuple[ConnectionsBean, ...]:
     return gauges_of(broker.running.metrics_url, name)
 
 
-def miscount(
-    broker: Broker, software: Software, count: int, *, with_names: bool = False
-) -> Callable[[], str]:
-    """Return a function that returns what is wrong with the metric's count of a client software; `with_names`, or its beans."""
+def miscount(broker: Broker, software: Software, count: int, *, with_names: bool = False) -> Callable[[], str]:
+    """Return a function that returns what is wrong with the metric's count of a client software.
+
+    `with_names` also checks the beans' names and values.
+    """
     expected = {(broker.listener, software.version): count} if count else {}
 
     def problem() -> str:
@@ -133,7 +134,10 @@ def log_problem(broker: Broker, path: Path, client_id: str, software: Software) 
 @example(versions=[3])
 @example(versions=[3, 3, 3])
 def test_open_connections_are_counted_by_software(broker: Broker, versions: list[int]) -> None:
-    """The metric counts the open connections of a client software under the KIP's names alone, and none after the last one closes."""
+    """The metric counts the open connections of a client software under the KIP's names alone.
+
+    It counts none after the last connection closes.
+    """
     software = Software(fresh_name(), "1.0")
     with ExitStack() as opened:
         for version in versions:
@@ -211,9 +215,7 @@ def test_name_given_before_authentication_counts_after_it(broker: Broker, versio
 @given(version=FLEXIBLE_VERSIONS, early=st.booleans(), choice=st.integers(0, 3))
 @example(version=3, early=False, choice=0)
 @example(version=3, early=True, choice=1)
-def test_request_log_names_the_software(
-    broker: Broker, version: int, early: bool, choice: int
-) -> None:
+def test_request_log_names_the_software(broker: Broker, version: int, early: bool, choice: int) -> None:
     """The request log has the name and version of a connection's software for the other APIs that it requests."""
     assume(version <= broker.max_version)
     running = broker.running

@@ -1,4 +1,7 @@
-"""Throttle times: which versions carry them, and that a throttled client of any version is answered before the pause."""
+"""Tests of throttle times: the versions that carry them, and the pause.
+
+A throttled client of any version is answered before the pause.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +53,19 @@ UNUSED = itertools.count()
 If ZooKeeper passes quotas to the broker, a removed quota may stay in force for a while. It may then end just after the
 next one was seen to be in force.
 """
-LONGEST_PAUSE_S = 3.0
+MAX_PAUSE_S = 3.0
 """Before 2.0 the response comes after the pause, which takes up to a second, and longer if the broker is busy."""
-LEAST_SHARE_OF_PAUSE = 0.5
-"""After which share of the pause a second request may be answered: the pause that v0 leaves unsaid may be shorter than the
-next one."""
+MIN_SHARE_OF_PAUSE = 0.5
+"""After which share of the pause a second request may be answered: the pause that v0 leaves unsaid may be shorter
+than the next one."""
 REFUSED = ("version", "name", "ids")
 """What a refusal is for."""
 CONTROLLER_LEARNS_S = 5.0
-"""A controller reads quotas from the metadata log on its own account. Measured: it throttles as soon as the broker does."""
+"""A controller reads quotas from the metadata log on its own account. Measured: it throttles as soon as the broker
+does."""
 HELD_BACK = 2
-"""Number of examples under a quota; each pipelined one waits for the broker's pause of a second, and before 2.0 for two."""
+"""Number of examples under a quota; each pipelined one waits for the broker's pause of a second, and before 2.0 for
+two."""
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
@@ -76,10 +81,11 @@ HELD_BACK = 2
 @example(sent=WRONG_IDS, history=ALONE)
 @example(sent=HALF_AN_IDENTITY, history=ALONE)
 @example(sent=build_request(version=1), history=after(Earlier.UNSERVED))
-def test_answer_carries_a_throttle_time_from_v1(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
-    """From v1 a response carries a throttle time that is not negative, which a refusal does not make up; v0 has none."""
+def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
+    """From v1 a response carries a throttle time that is not negative, and v0 has none.
+
+    A refusal does not make up a throttle time.
+    """
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
     answer = decode_success_or_refusal(exchange, api_version=sent.api_version)
@@ -90,12 +96,9 @@ def test_answer_carries_a_throttle_time_from_v1(
             plain = build_request(version=sent.api_version, client_id=sent.header.client_id)
             exchanges = (exchange_after(broker, history, each) for each in (plain, sent, plain))
             first, again, last = (
-                decode_success_or_refusal(each, api_version=sent.api_version).throttle_time_ms
-                for each in exchanges
+                decode_success_or_refusal(each, api_version=sent.api_version).throttle_time_ms for each in exchanges
             )
-            assert first or last or not again, (
-                "a refusal has a throttle time, although the client is not throttled"
-            )
+            assert first or last or not again, "a refusal has a throttle time, although the client is not throttled"
     else:
         rest = bytes_after_body(exchange, api_version=sent.api_version)
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
@@ -116,7 +119,10 @@ def test_answer_carries_a_throttle_time_from_v1(
 def test_limited_client_is_told_before_it_is_held_back(
     broker: Broker, client_id: str, version: int, pipelined: bool
 ) -> None:
-    """Under a request quota a response says how long the pause is and, from 2.0 on, precedes it; a second request waits."""
+    """Under a request quota a response says how long the pause is, and a second request waits.
+
+    From 2.0 on the response precedes the pause.
+    """
     sent = build_request(version=min(version, broker.max_version))
     assert_told_and_held_back(broker, client_id, sent, pipelined=pipelined)
 
@@ -129,10 +135,11 @@ def test_limited_client_is_told_before_it_is_held_back(
 @example(client_id="throttled-0", refused="version")
 @example(client_id="throttled-0", refused="name")
 @example(client_id="throttled-0", refused="ids")
-def test_limited_client_is_held_back_after_a_refusal(
-    broker: Broker, client_id: str, refused: str
-) -> None:
-    """Under a request quota a refusal says how long the pause is, unless it has the layout of v0, and a second request waits."""
+def test_limited_client_is_held_back_after_a_refusal(broker: Broker, client_id: str, refused: str) -> None:
+    """Under a request quota a refusal says how long the pause is, and a second request waits.
+
+    A refusal with the layout of v0 does not say it.
+    """
     if refused == "version":
         sent = request_above(broker, UnservedRequest())
     else:
@@ -141,9 +148,7 @@ def test_limited_client_is_held_back_after_a_refusal(
     assert_told_and_held_back(broker, client_id, sent)
 
 
-def assert_told_and_held_back(
-    broker: Broker, client_id: str, sent: Request, *, pipelined: bool = False
-) -> None:
+def assert_told_and_held_back(broker: Broker, client_id: str, sent: Request, *, pipelined: bool = False) -> None:
     """Fail unless a request under a quota is answered with its pause, before it, and another one after it waits.
 
     Args:
@@ -166,23 +171,25 @@ def assert_told_and_held_back(
 @given(version=st.integers(0, NEWEST_VERSION))
 @example(version=0)
 def test_limited_client_is_held_back_on_every_listener(broker: Broker, version: int) -> None:
-    """A request quota holds on each listener as on the plaintext one: a response states the pause, and the next one waits."""
+    """A request quota holds on each listener as on the plaintext one.
+
+    A response states the pause, and the next response waits.
+    """
     # One pause on each listener is enough: the broker's code differs only before it knows the client.
     versions = [min(version, broker.max_version), FIRST_VERSION_WITH_THROTTLE_TIME]
     assert_held_back(broker, LIMITED, [build_request(version=each) for each in versions])
 
 
 def assert_held_back(broker: Broker, client_id: str, requests: Sequence[Request]) -> None:
-    """Fail unless the responses to throttled requests, which are sent together, state the pause, and the second one waits for it."""
+    """Fail unless throttled responses state the pause, and the second one waits for it.
+
+    The requests are sent together.
+    """
     first, *second = answered_under_quota(broker, client_id, requests)
-    pauses_ms = [
-        each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None
-    ]
+    pauses_ms = [each.throttle_time_ms for each in (first, *second) if each.throttle_time_ms is not None]
     assert min(pauses_ms) > 0, "the response to a throttled client has no throttle time"
     for each in second:
-        assert each.latency_ms >= pauses_ms[0] * LEAST_SHARE_OF_PAUSE, (
-            "a second request was answered during the pause"
-        )
+        assert each.latency_ms >= pauses_ms[0] * MIN_SHARE_OF_PAUSE, "a second request was answered during the pause"
     if broker.profile.traits.answer_precedes_pause and first.latency_ms >= pauses_ms[0]:
         # A pause of this machine is not the target's fault, but is unlikely to happen twice.
         first, *_ = answered_under_quota(broker, client_id, requests)
@@ -206,17 +213,12 @@ def layout_of(broker: Broker, sent: Request) -> int:
     return sent.api_version if sent.api_version <= broker.max_version else 0
 
 
-def answered_under_quota(
-    broker: Broker, client_id: str, requests: Sequence[Request]
-) -> list[ThrottledAnswer]:
+def answered_under_quota(broker: Broker, client_id: str, requests: Sequence[Request]) -> list[ThrottledAnswer]:
     """Send requests together, under a client id that is throttled, and return the responses."""
     administration = broker.running.administration
     assert administration is not None
     client_id = f"{client_id}-{next(UNUSED)}"
-    limited = [
-        under_client_id(each, client_id, correlation_id=number)
-        for number, each in enumerate(requests)
-    ]
+    limited = [under_client_id(each, client_id, correlation_id=number) for number, each in enumerate(requests)]
 
     def is_throttled() -> bool:
         with connection_of(broker, client_id) as connection:
@@ -247,7 +249,7 @@ def under_client_id(sent: Request, client_id: str, *, correlation_id: int) -> Re
 def connection_of(broker: Broker, client_id: str) -> Iterator[Connection]:
     """Open a connection that has a client id from its first request on, which is the one that counts in a proposal."""
     is_secured = broker.asks_for_authentication
-    with broker.connect(authenticate=not is_secured, silence_bound_s=LONGEST_PAUSE_S) as connection:
+    with broker.connect(authenticate=not is_secured, silence_bound_s=MAX_PAUSE_S) as connection:
         if is_secured:
             access = broker.running.credentials_for()
             connection.converse([build_request(version=0, client_id=client_id)])

@@ -79,9 +79,7 @@ def test_unknown_version_gets_unsupported_version(
 @given(sent=api_versions_requests(versions=negative_versions()), history=histories())
 @example(sent=build_request(version=-1), history=ALONE)
 @example(sent=build_request(version=-32768), history=ALONE)
-def test_negative_version_gets_unsupported_version(
-    broker: Broker, sent: Request, history: ConnectionHistory
-) -> None:
+def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers a negative version with UNSUPPORTED_VERSION."""
     assert_error(exchange_after(broker, history, sent), ErrorCode.UNSUPPORTED_VERSION)
 
@@ -112,9 +110,7 @@ def test_refused_connection_reverts_to_v0(broker: Broker, drawn: UnservedRequest
 @given(drawn=unserved_requests(), history=histories())
 @example(drawn=NEXT, history=ALONE)
 @example(drawn=NEXT, history=in_one_write_with(Earlier.NEWEST))
-def test_unknown_version_is_answered_in_v0(
-    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
-) -> None:
+def test_unknown_version_is_answered_in_v0(broker: Broker, drawn: UnservedRequest, history: ConnectionHistory) -> None:
     """A broker answers a version that it does not know in the v0 layout."""
     exchange = exchange_after(broker, history, request_above(broker, drawn))
     assert_no_success(exchange)
@@ -125,9 +121,7 @@ def test_unknown_version_is_answered_in_v0(
 @given(drawn=unserved_requests(), history=histories())
 @example(drawn=NEXT, history=ALONE)
 @example(drawn=NEXT, history=after(Earlier.ILLEGAL_NAME))
-def test_refusal_names_the_served_range(
-    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
-) -> None:
+def test_refusal_names_the_served_range(broker: Broker, drawn: UnservedRequest, history: ConnectionHistory) -> None:
     """A broker lists ApiVersions in its response to a version that it does not know."""
     sent = request_above(broker, drawn)
     answer = decode_answer(exchange_after(broker, history, sent), api_version=0)
@@ -154,9 +148,7 @@ def test_refusal_names_the_range_that_a_success_lists(
 @pytest.mark.clause("KIP-511.unsupported-table-is-only-itself")
 @given(drawn=unserved_requests(), history=histories())
 @example(drawn=NEXT, history=ALONE)
-def test_refusal_lists_nothing_else(
-    broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
-) -> None:
+def test_refusal_lists_nothing_else(broker: Broker, drawn: UnservedRequest, history: ConnectionHistory) -> None:
     """The table of a refusal has no entry except the one for ApiVersions."""
     exchange = exchange_after(broker, history, request_above(broker, drawn))
     assert_no_success(exchange)
@@ -168,9 +160,7 @@ def test_refusal_lists_nothing_else(
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
 @given(
-    drawn=unserved_requests(
-        bodies=st.binary(max_size=40) | one_branch(PLAINLY_ILLEGAL.map(body_with))
-    ),
+    drawn=unserved_requests(bodies=st.binary(max_size=40) | one_branch(PLAINLY_ILLEGAL.map(body_with))),
     history=histories(),
 )
 @example(drawn=NO_BODY_AT_ALL, history=ALONE)
@@ -180,9 +170,12 @@ def test_refusal_lists_nothing_else(
 def test_body_of_an_unknown_version_does_not_matter(
     broker: Broker, drawn: UnservedRequest, history: ConnectionHistory
 ) -> None:
-    """A broker answers an unknown version with any body, also one of the newest layout with an illegal name, as without a body."""
+    """A broker answers an unknown version with any body as without a body.
+
+    One such body has the newest layout with an illegal name.
+    """
     sent = request_above(broker, drawn)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
-    assert payload_of(exchange_after(broker, history, sent)) == payload_of(
-        exchange_after(broker, history, bare)
-    ), "the response is not that to a request without a body"
+    assert payload_of(exchange_after(broker, history, sent)) == payload_of(exchange_after(broker, history, bare)), (
+        "the response is not that to a request without a body"
+    )

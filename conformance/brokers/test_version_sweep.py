@@ -28,7 +28,7 @@ from wire.primitives import INT16_MAX, INT16_MIN
 
 BATCH = 512
 """Versions that are pipelined on one connection; their requests and responses fit into the socket buffers."""
-MOST_FAILED = 64
+MAX_FAILED = 64
 """A sweep stops after this many failures."""
 
 
@@ -146,7 +146,7 @@ def ask_all(judge: Judge, broker: Broker, versions: range) -> None:
         for each in failing:
             failed.append(each)
             silent = sum(was_silent(one.steps) for one in failed)
-            if len(failed) == MOST_FAILED or silent == SILENT_ITEMS:
+            if len(failed) == MAX_FAILED or silent == SILENT_ITEMS:
                 unasked = versions[versions.index(each.versions[-1]) + 1 :]
                 break
         else:
@@ -173,9 +173,7 @@ def record(judge: Judge, broker: Broker, failed: Sequence[Failed]) -> None:
 def message(groups: Sequence[Sequence[int]], what: str) -> str:
     """Return a message that names all versions that fail in the same way."""
     named = ranges([version for versions in groups for version in versions])
-    together = (
-        "" if len(groups[0]) == 1 else ", which fail only when sent together on one connection"
-    )
+    together = "" if len(groups[0]) == 1 else ", which fail only when sent together on one connection"
     return f"no UNSUPPORTED_VERSION for {named}{together}: {what}"
 
 

@@ -1,4 +1,7 @@
-"""How clients work with brokers of other releases, with the tables that were recorded from real ones."""
+"""Tests of clients with brokers of other releases.
+
+The tables are those recorded from real brokers.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +71,7 @@ def test_older_broker_is_served_or_refused(client: ClientUnderTest, script: Scri
 @settings(max_examples=2)
 @example(script=broker_of("0.10.2.2", listener=SASL_PLAINTEXT))
 @example(script=broker_of("3.8.1", listener=SASL_PLAINTEXT))
-def test_older_broker_with_sasl_is_served_or_refused(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_older_broker_with_sasl_is_served_or_refused(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker with SASL of any release, or says what it lacks, and loses no connection."""
     _assert_served_or_refused(client, script)
 
@@ -82,9 +83,7 @@ def test_older_broker_with_sasl_is_served_or_refused(
 @example(script=broker_of("1.1.1"))
 @example(script=broker_of("2.8.2"))
 @example(script=broker_of("4.0.2"))
-def test_client_that_never_asks_sends_what_every_release_has(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_client_that_never_asks_sends_what_every_release_has(client: ClientUnderTest, script: Script) -> None:
     """A client that never asks for versions sends only those that the broker's release supports."""
     with played(client, script) as play:
         assert_sends_what_is_listed(play)

@@ -1,4 +1,7 @@
-"""What a client does after UNSUPPORTED_VERSION: which version comes next, and what the response's table means."""
+"""Tests of a client's fallback after UNSUPPORTED_VERSION.
+
+They check which version comes next, and what the response's table means.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,10 @@ def test_changed_range_is_followed(client: ClientUnderTest, script: Script) -> N
 
 
 def _readable_versions(client: ClientUnderTest) -> set[int]:
-    """Return the flexible versions of ApiVersions in which a client was seen to read a table; another clause judges the others."""
+    """Return the flexible versions of ApiVersions in which a client was seen to read a table.
+
+    Another clause judges the other versions.
+    """
     lower = range(FIRST_FLEXIBLE_VERSION, newest_api_versions(client.healthy))
     works = {each for each in lower if outcome_of(client.play(broker_up_to(each))) == OK}
     return works | flexible_tables(client.healthy)
@@ -153,10 +159,7 @@ def test_table_of_a_refusal_is_not_used(client: ClientUnderTest, script: Script)
     """A client uses the table that comes without an error, and nothing of the table in a refusal."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-ignores-table-of-35")
-        got_table = any(
-            each.is_about_versions and each.is_served and each.response
-            for each in play.recording.requests
-        )
+        got_table = any(each.is_about_versions and each.is_served and each.response for each in play.recording.requests)
         if got_table:
             assert_works(play)
             assert_newest_metadata(play, newest_metadata(client.healthy), "as without a refusal")

@@ -1,4 +1,7 @@
-"""The first request of a client: its version, the software that it names, and the header of the response to it."""
+"""Tests of a client's first request: its version, its software name, the header.
+
+The header is that of the response to the request.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +155,10 @@ def test_split_response_is_read(client: ClientUnderTest, script: Script) -> None
 
 
 def _works_usually(client: ClientUnderTest, script: Script) -> bool:
-    """Return whether a client works with a broker of the same versions whose responses have the usual form; other clauses judge that."""
+    """Return whether a client works with a broker whose responses have the usual form.
+
+    The broker supports the same versions of ApiVersions. Other clauses judge a client that does not.
+    """
     newest = script.nodes[0].connection(0).newest_version
     return newest == NEWEST_VERSION or outcome_of(client.play(broker_up_to(newest))) == OK
 

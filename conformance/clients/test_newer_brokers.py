@@ -1,4 +1,7 @@
-"""How clients work with brokers that are newer than they are: their old versions are gone, and versions that no client knows have come."""
+"""Tests of clients with brokers that are newer than the clients.
+
+The clients' old versions are gone, and versions have come that no client knows.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ from wire.api_keys import (
 @example(script=broker_with_other_apis(removed=(DESCRIBE_CLUSTER_KEY,)))
 @example(script=broker_with_other_apis(changed=((FIND_COORDINATOR_KEY, 4, 6),)))
 def test_every_api_is_used_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
-    """A client sends each API other than Metadata as the broker lists it, and works if its usual versions are listed."""
+    """In each API other than Metadata a client sends only versions that the broker lists.
+
+    The client works if its usual versions are listed.
+    """
     table = next(iter(script.answers)).table
     usual = newest_versions([client.healthy])
     with played(client, script) as play:
@@ -64,9 +70,7 @@ def test_every_api_is_used_in_the_overlap(client: ClientUnderTest, script: Scrip
         assert_allowed(play, "KIP-35.client-uses-overlap")
         # What a client never uses is another clause.
         needed = usual.keys() & changed_keys(script)
-        if needed and all(
-            any(low <= usual[key] <= high for low, high in table.ranges_of(key)) for key in needed
-        ):
+        if needed and all(any(low <= usual[key] <= high for low, high in table.ranges_of(key)) for key in needed):
             assert_works(play)
 
 
@@ -77,9 +81,7 @@ def test_every_api_is_used_in_the_overlap(client: ClientUnderTest, script: Scrip
 @example(script=broker_with_raised(*UNUSED_KEYS))
 @example(script=broker_with_raised(PRODUCE_KEY))
 @example(script=broker_with_raised(FETCH_KEY, LIST_OFFSETS_KEY))
-def test_raised_minimum_of_an_unused_feature_is_not_noticed(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_raised_minimum_of_an_unused_feature_is_not_noticed(client: ClientUnderTest, script: Script) -> None:
     """A client that only fetches metadata works with a broker that dropped its versions of other APIs."""
     with played(client, script) as play:
         assert_works(play)
@@ -93,7 +95,10 @@ def test_raised_minimum_of_an_unused_feature_is_not_noticed(
 @example(script=next_release(more=1))
 @example(script=next_release(9))
 def test_later_api_versions_are_not_asked_for(client: ClientUnderTest, script: Script) -> None:
-    """A client works with a broker that lists newer versions of ApiVersions than it knows, and asks in none of these."""
+    """A client works with a broker that lists newer versions of ApiVersions, and uses none of these.
+
+    The client does not know these versions.
+    """
     with played(client, script) as play:
         _assert_works_with_a_later_release(client, play)
 
@@ -104,10 +109,11 @@ def test_later_api_versions_are_not_asked_for(client: ClientUnderTest, script: S
 @settings(max_examples=1)
 @example(script=secured(next_release()))
 @example(script=secured(next_release(9)))
-def test_later_api_versions_are_not_asked_for_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
-    """A client with SASL asks in no version of ApiVersions that it does not know, before authentication and after it."""
+def test_later_api_versions_are_not_asked_for_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client with SASL sends no version of ApiVersions that it does not know.
+
+    That holds before and after authentication.
+    """
     with played(client, script) as play:
         _assert_works_with_a_later_release(client, play)
 

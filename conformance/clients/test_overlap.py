@@ -1,4 +1,7 @@
-"""Which versions of other APIs a client uses: those of the table that its connection got."""
+"""Tests that a client uses only versions in the table that its connection got.
+
+They are about versions of other APIs.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,10 @@ def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) ->
 @example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
 @example(script=broker_with(EMPTY, timeout_ms=FAILURE_MS))
 def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None:
-    """A client that shares no version of Metadata with the broker sends nothing that is not listed and reports an error."""
+    """A client that shares no version of Metadata with the broker reports an error.
+
+    It sends nothing that is not listed.
+    """
     with played(client, script) as play:
         assert_sends_none_of(play, {METADATA_KEY})
         assert_allowed(play, "KIP-35.client-uses-overlap")

@@ -1,4 +1,7 @@
-"""The cluster check of KIP-1242, from the client's side: which ids it sends, and what it does when it is misrouted."""
+"""Tests of the cluster check of KIP-1242, from the client's side.
+
+They check which ids a client sends, and what it does when it is misrouted.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,9 @@ from strategies.cluster_scripts import (
 )
 from wire.api_versions import NEWEST_VERSION
 
-MOST_MISROUTED = 5
-"""How often a client may be told in a play that it is misrouted, with three nodes; then it has learnt nothing from it."""
+MAX_MISROUTED = 5
+"""How often a client may be told in a play that it is misrouted, with three nodes; then it has learnt nothing from
+it."""
 
 
 @pytest.mark.needs("sends_v5", "cluster_check")
@@ -86,7 +90,10 @@ def test_ids_are_those_of_the_newest_metadata(client: ClientUnderTest, script: S
 @given(script=brokers_that_demand_rebootstrapping())
 @example(script=rebootstrapping())
 def test_rebootstrapping_client_works_again(client: ClientUnderTest, script: Script) -> None:
-    """A client that gets REBOOTSTRAP_REQUIRED sends nothing more on that connection, and begins again until it works."""
+    """A client that gets REBOOTSTRAP_REQUIRED sends nothing more on that connection.
+
+    It begins again until it works.
+    """
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
         assert_bounded(play)
@@ -142,9 +149,7 @@ def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> N
     """A client works again after the cluster was replaced or its nodes changed places."""
     with played(client, script) as play:
         misrouted = misrouted_at_ms(play)
-        assert len(misrouted) <= MOST_MISROUTED, (
-            f"the client is misrouted again and again: {len(misrouted)} times"
-        )
+        assert len(misrouted) <= MAX_MISROUTED, f"the client is misrouted again and again: {len(misrouted)} times"
         assert_keeps_working(play, after_ms=max(misrouted, default=-1))
 
 
@@ -156,9 +161,7 @@ def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> N
 @example(script=healthy_cluster(newest=0, options=("without_cluster_check",)))
 @example(script=healthy_cluster(newest=4, options=("without_cluster_check",)))
 @example(script=healthy_cluster(nodes=2, newest=3, options=("without_cluster_check",)))
-def test_client_that_may_not_compare_ids_sends_none(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_client_that_may_not_compare_ids_sends_none(client: ClientUnderTest, script: Script) -> None:
     """A client that is configured not to compare ids never gives a cluster id or node id, and works."""
     works_otherwise = _works_without_options(client, script)
     with played(client, script) as play:
@@ -185,9 +188,7 @@ def _works_without_options(client: ClientUnderTest, script: Script) -> bool:
 @example(script=healthy_cluster(newest=0, options=("without_rebootstrap",)))
 @example(script=healthy_cluster(nodes=2, newest=3, options=("without_rebootstrap",)))
 @example(script=healthy_cluster(newest=4, options=("without_rebootstrap",)))
-def test_client_that_cannot_rebootstrap_sends_no_ids(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_client_that_cannot_rebootstrap_sends_no_ids(client: ClientUnderTest, script: Script) -> None:
     """A client that may not rebootstrap never gives a cluster id or node id, and works."""
     works_otherwise = _works_without_options(client, script)
     with played(client, script) as play:
@@ -202,9 +203,7 @@ def test_client_that_cannot_rebootstrap_sends_no_ids(
 @example(script=healthy_cluster(newest=4))
 @example(script=healthy_cluster(newest=0))
 @example(script=healthy_cluster(nodes=2, newest=3))
-def test_broker_that_compares_no_ids_is_used_as_before(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_broker_that_compares_no_ids_is_used_as_before(client: ClientUnderTest, script: Script) -> None:
     """A client works with brokers below ApiVersions v5, and its older requests have their usual form."""
     with played(client, script) as play:
         for each in play.recording.requests:

@@ -1,4 +1,7 @@
-"""Errors, nonsense and silence: a client stays bounded, reports an error, and works again after a better response."""
+"""Tests of clients that meet errors, nonsense and silence.
+
+A client stays bounded, reports an error, and works again after a better response.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
 @settings(max_examples=1)
 @example(script=refused_again_and_again())
 def test_refusals_leave_nothing_behind(client: ClientUnderTest, script: Script) -> None:
-    """A client whose name is refused each time that its application asks closes every connection and frees its memory."""
+    """A client whose name is refused at every attempt closes all connections and frees its memory.
+
+    Each attempt begins when the client's application asks.
+    """
     with played(client, script) as play:
         assert_forgets_refusals(client, play)
 
@@ -93,7 +99,10 @@ def test_refusals_leave_nothing_behind(client: ClientUnderTest, script: Script) 
 @example(script=always_answering(Answer(held_back=True)))
 @example(script=swapping_broker())
 def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
-    """A client that gets no response to ApiVersions ends within its time, without a flood of requests or connections."""
+    """A client that gets no response to ApiVersions ends within its time.
+
+    It sends no flood of requests or connections.
+    """
     with played(client, script) as play:
         assert_bounded(play)
         assert_pauses(play)
@@ -108,7 +117,10 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @example(script=slow_broker(pieces=2, delay_ms=LONG_PAUSE_MS // 2))
 @example(script=slow_broker(always=False))
 def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -> None:
-    """A client works with a table that came after seconds, if it has waited so long, and ends within its time in any case."""
+    """A client works with a table that came after seconds if it has waited so long.
+
+    It ends within its time in any case.
+    """
     with played(client, script) as play:
         assert_bounded(play)
         assert_ends_by_itself(client, play)

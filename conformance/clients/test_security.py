@@ -1,4 +1,7 @@
-"""What a client does with SASL and TLS: the errors of ApiVersions before and after authentication, its name, and its ids."""
+"""Tests of clients with SASL and TLS.
+
+They are about the errors of ApiVersions before and after authentication, and about the client's name and ids.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,10 @@ def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Scr
 @example(script=secured(refused_again_and_again()))
 @example(script=replace(second_answer(REFUSED_NAME), keeps_asking=True))
 def test_refusals_leave_nothing_behind_with_sasl(client: ClientUnderTest, script: Script) -> None:
-    """A client with SASL whose name is refused each time that its application asks closes every connection and frees its memory."""
+    """A client with SASL whose name is always refused closes all connections and frees its memory.
+
+    The name is refused each time that the client's application asks.
+    """
     with played(client, script) as play:
         assert_forgets_refusals(client, play)
 
@@ -128,7 +134,10 @@ def test_refusals_leave_nothing_behind_with_sasl(client: ClientUnderTest, script
 @settings(max_examples=1)
 @example(script=secured(refused_again_and_again(), SSL))
 def test_refusals_leave_nothing_behind_with_tls(client: ClientUnderTest, script: Script) -> None:
-    """A client whose name is refused over TLS each time that its application asks closes every connection and frees its memory."""
+    """A client whose name is always refused over TLS closes all connections and frees its memory.
+
+    The name is refused each time that the client's application asks.
+    """
     with played(client, script) as play:
         assert_forgets_refusals(client, play)
 
@@ -151,7 +160,10 @@ def test_client_uses_the_named_range_with_tls(client: ClientUnderTest, script: S
 @example(script=secured(refused_for_name(), SSL))
 @example(script=second_answer(REFUSED_NAME, SSL))
 def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Script) -> None:
-    """A client whose name is refused over TLS, at once or after its version was, closes the connection and reports an error."""
+    """A client whose name is refused over TLS closes the connection and reports an error.
+
+    The refusal comes at once, or after a refusal of the version.
+    """
     with played(client, script) as play:
         assert_refused_name_is_an_error(play)
 
@@ -161,9 +173,7 @@ def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Scri
 @given(script=brokers_that_close().map(secured))
 @settings(max_examples=1)
 @example(script=secured(closing_broker(1)))
-def test_client_begins_with_its_newest_version_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_client_begins_with_its_newest_version_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client's first request on a connection, or the first one after authentication, has its newest version."""
     with played(client, script) as play:
         assert_begins_with_newest(play, newest_api_versions(client.healthy))
@@ -207,9 +217,7 @@ def test_steps_of_sasl_lie_in_the_overlap(client: ClientUnderTest, script: Scrip
 @settings(max_examples=2)
 @example(script=broker_with_sasl_ranges((0, 1), (0, 1)))
 @example(script=broker_with_sasl_ranges((0, 2), (0, 2)))
-def test_step_of_sasl_has_the_layout_of_its_version(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_step_of_sasl_has_the_layout_of_its_version(client: ClientUnderTest, script: Script) -> None:
     """Header and body of each request decode with which a client authenticates."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-35.client-requests-decode")
@@ -220,9 +228,7 @@ def test_step_of_sasl_has_the_layout_of_its_version(
 @given(script=healthy_clusters().map(secured))
 @settings(max_examples=1)
 @example(script=secured(healthy_cluster()))
-def test_bootstrapping_client_sends_no_ids_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_bootstrapping_client_sends_no_ids_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client with SASL that has no metadata yet sends a null cluster id and node id -1."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.bootstrap-sends-nothing")
@@ -234,9 +240,7 @@ def test_bootstrapping_client_sends_no_ids_with_sasl(
 @given(script=healthy_clusters().map(secured))
 @settings(max_examples=1)
 @example(script=secured(healthy_cluster()))
-def test_client_with_metadata_sends_both_ids_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_client_with_metadata_sends_both_ids_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client with SASL sends a broker that it knows from metadata the ids of the cluster and of that broker."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.then-sends-both")
@@ -248,9 +252,7 @@ def test_client_with_metadata_sends_both_ids_with_sasl(
 @given(script=secured_brokers_that_demand_rebootstrapping(SASL_PLAINTEXT))
 @settings(max_examples=1)
 @example(script=secured_rebootstrapping(SASL_PLAINTEXT))
-def test_rebootstrapping_client_works_again_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_rebootstrapping_client_works_again_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client that gets REBOOTSTRAP_REQUIRED from a broker with SASL begins again until it works."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
@@ -264,9 +266,7 @@ def test_rebootstrapping_client_works_again_with_sasl(
 @given(script=secured_brokers_that_demand_rebootstrapping(SSL))
 @settings(max_examples=1)
 @example(script=secured_rebootstrapping(SSL))
-def test_rebootstrapping_client_works_again_with_tls(
-    client: ClientUnderTest, script: Script
-) -> None:
+def test_rebootstrapping_client_works_again_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client that gets REBOOTSTRAP_REQUIRED from a broker with TLS begins again until it works."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)

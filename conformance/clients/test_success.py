@@ -1,4 +1,7 @@
-"""What a client takes for a success: no response with an error, none to another request, and no operation that failed."""
+"""Tests of what a client takes for a success.
+
+No response with an error counts, nor does a response to another request or an operation that failed.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,7 @@ from strategies.slow_broker_scripts import (
 @pytest.mark.malformed
 @pytest.mark.needs("asks_metadata")
 @pytest.mark.clause("KIP-35.client-reports-failure")
-@given(
-    script=brokers_before_api_versions() | brokers_without_overlap() | brokers_that_talk_nonsense()
-)
+@given(script=brokers_before_api_versions() | brokers_without_overlap() | brokers_that_talk_nonsense())
 @settings(max_examples=3)
 @example(script=without_answer(on_open="close"))
 @example(script=broker_with(ITSELF, timeout_ms=FAILURE_MS))
@@ -75,11 +76,7 @@ def test_every_success_needs_metadata(client: ClientUnderTest, script: Script) -
 @pytest.mark.malformed
 @pytest.mark.needs("asks_metadata", "option:sasl_plain")
 @pytest.mark.clause("KIP-35.client-reports-failure")
-@given(
-    script=brokers_with_sasl_ranges()
-    | sasl_brokers_that_talk_nonsense()
-    | brokers_that_refuse_login()
-)
+@given(script=brokers_with_sasl_ranges() | sasl_brokers_that_talk_nonsense() | brokers_that_refuse_login())
 @settings(max_examples=3)
 @example(script=broker_that_refuses_login("password"))
 @example(script=broker_that_refuses_login("mechanism"))

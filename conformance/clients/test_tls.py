@@ -1,4 +1,4 @@
-"""What a client does with TLS before any request: it waits until the handshake is finished."""
+"""Tests of clients with TLS: no request before the handshake is finished."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from strategies.secured_scripts import (
 @example(script=LOST_WITH_TLS)
 @example(script=SEVERAL_WITH_TLS)
 def test_nothing_is_sent_before_the_tls_handshake(client: ClientUnderTest, script: Script) -> None:
-    """A client writes nothing unencrypted on its first connections, after lost ones, and to the brokers that it learns of."""
+    """A client writes nothing unencrypted on any of its connections.
+
+    These are its first connections, connections after lost ones, and connections to brokers that it learns of.
+    """
     with played(client, script) as play:
         assert_waits_for_tls(play)

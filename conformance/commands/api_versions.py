@@ -78,13 +78,9 @@ WIDTH_WHEN_PIPED = 160
     metavar="ID",
     help="show which requests of this client would be refused; of others than Kafka's own, those that the suite has seen",
 )
-@click.option(
-    "--intersection", "form", flag_value="intersection", help="print what all brokers support"
-)
+@click.option("--intersection", "form", flag_value="intersection", help="print what all brokers support")
 @click.option("--json", "form", flag_value="json", help="print JSON")
-@click.option(
-    "--text", "form", flag_value="text", help="print the text of Kafka's own tool; default if piped"
-)
+@click.option("--text", "form", flag_value="text", help="print the text of Kafka's own tool; default if piped")
 def api_versions(
     bootstrap_server: str | None,
     bootstrap_controller: str | None,
@@ -96,13 +92,12 @@ def api_versions(
 ) -> None:
     """Show which requests the brokers of a cluster support.
 
-    The exit status is 1 if a feature of --features needs an API of which all brokers share no suitable version, and 10 if a broker could not be asked.
+    The exit status is 1 if a feature of --features needs an API of which all brokers share no suitable version, and 10
+    if a broker could not be asked.
     """
     given = [each for each in (bootstrap_server, bootstrap_controller, compare) if each]
     if len(given) != 1:
-        raise click.UsageError(
-            "give one of --bootstrap-server, --bootstrap-controller and --compare"
-        )
+        raise click.UsageError("give one of --bootstrap-server, --bootstrap-controller and --compare")
     if compare and (feature_file or client):
         raise click.UsageError("--features and --client ask about one cluster: leave out --compare")
     with (

@@ -52,6 +52,9 @@ Table = Mapping[int, Range]
 """API key to the versions that a target lists."""
 
 
+WIDTH_WHEN_PIPED = 240
+
+
 def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iterator[ChangedTable]:
     """Yield each table of a build, with its entries that are other ones than those of the target before it.
 
@@ -64,9 +67,7 @@ def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iter
         for (before, old), (after, new) in pairwise(of_listener):
             if after.like is not None:
                 entries = tuple(_changed_entries(after, old, new))
-                yield ChangedTable(
-                    listener=listener, before=before.id, since=after.id, entries=entries
-                )
+                yield ChangedTable(listener=listener, before=before.id, since=after.id, entries=entries)
 
 
 def _changed_entries(target: Target, old: Table, new: Table) -> Iterator[ChangedEntry]:
@@ -79,8 +80,6 @@ def _changed_entries(target: Target, old: Table, new: Table) -> Iterator[Changed
             change=change.words,
         )
 
-
-WIDTH_WHEN_PIPED = 240
 
 Log = dict[str, list[tuple[str, Release]]]
 """By listener and connection state: the targets with their results, oldest first."""
@@ -176,9 +175,7 @@ def changes(
     if news:
         raise SystemExit(1)
     if found.problems:
-        raise CouldNotTell(
-            f"{len(found.problems)} of {len(targets)} releases could not be compared"
-        )
+        raise CouldNotTell(f"{len(found.problems)} of {len(targets)} releases could not be compared")
 
 
 def compared(
@@ -214,7 +211,10 @@ def compared(
 def _observe(
     target: Target, inputs: Sequence[CorpusEntry], launcher: str, listeners: Sequence[str]
 ) -> tuple[dict[str, tuple[Release, list[LeftOut]]], dict[str, Table]]:
-    """Return a target's results and the inputs left out, by listener and connection state; and its tables by listener."""
+    """Return a target's results and the inputs left out, and its version tables.
+
+    Results and inputs have a listener and a connection state. Tables have a listener.
+    """
     observed = {}
     tables: dict[str, Table] = {}
     with launch(target, launcher) as running:
@@ -224,8 +224,7 @@ def _observe(
             broker = Broker(running, listener)
             broker.calibrate()
             tables[listener] = {
-                each.api_key: Range(each.min_version, each.max_version)
-                for each in advertised_table(broker)
+                each.api_key: Range(each.min_version, each.max_version) for each in advertised_table(broker)
             }
             for stage in stages_of(broker):
                 observer = Observer(broker, stage)

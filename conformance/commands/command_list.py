@@ -1,4 +1,7 @@
-"""What the console script knows of its commands without importing them: importing all of them takes a second."""
+"""The console script's list of commands, without imports of their modules.
+
+To import all commands takes a second.
+"""
 
 from __future__ import annotations
 
@@ -42,39 +45,25 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "clients": _listed("registry", "List the clients that --client accepts."),
     },
     "Work with a cluster": {
-        "api-versions": _listed(
-            "api_versions", "Show which requests the brokers of a cluster support."
-        ),
+        "api-versions": _listed("api_versions", "Show which requests the brokers of a cluster support."),
         "watch": _listed("watch", "Watch what a program sends; say which releases refuse it."),
         "start": _listed("start", "Start a broker to work with, and end it on Ctrl-C."),
-        "reference-broker": _listed(
-            "reference_broker", "Serve the reference broker until standard input ends."
-        ),
+        "reference-broker": _listed("reference_broker", "Serve the reference broker until standard input ends."),
     },
     "Publish": {
         "grid": _listed("grid", "Roll up run folders (or folders of them) into one grid."),
         "site": _listed("site", "Make the site of a grid whose tables a cluster made."),
         "verify": _listed("verify", "Check that a published grid follows from its runs."),
         "rejudge": _listed("spark_jobs", "Judge stored exchanges again, by the current oracle."),
-        "roll-up": _listed(
-            "spark_jobs", "Roll up runs into the tables of a grid, without its pages."
-        ),
-        "py-files": _listed(
-            "spark_jobs", "Write the files that spark-submit needs for the roll-up."
-        ),
+        "roll-up": _listed("spark_jobs", "Roll up runs into the tables of a grid, without its pages."),
+        "py-files": _listed("spark_jobs", "Write the files that spark-submit needs for the roll-up."),
     },
     "Maintain the suite": {
         "mutation": _listed("mutation", "Check that the suite finds every planted defect."),
         "corpus": _listed("corpus", "Maintain the stored inputs that the deep tier replays."),
-        "expectations": _listed(
-            "expectations", "Print declarations for the violations that a run saw."
-        ),
-        "pin-artefacts": _listed(
-            "pinning", "Write the hashes of a target's artefacts to its file."
-        ),
-        "record-tables": _listed(
-            "pinning", "Record what releases advertise, for the reference model."
-        ),
+        "expectations": _listed("expectations", "Print declarations for the violations that a run saw."),
+        "pin-artefacts": _listed("pinning", "Write the hashes of a target's artefacts to its file."),
+        "record-tables": _listed("pinning", "Record what releases advertise, for the reference model."),
         **{name: ListedCommand(*each) for name, each in proposed_commands().items()},
     },
 }

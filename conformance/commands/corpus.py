@@ -9,7 +9,7 @@ import click
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.corpus.entries import (
     CORPUS_FOLDER,
-    LARGEST_ENTRY_BYTES,
+    MAX_ENTRY_BYTES,
     CorpusEntry,
     InvalidCorpus,
     add_entries,
@@ -27,6 +27,9 @@ PINNED_FILE = "pinned_examples.toml"
 HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafka-conformance corpus pin` writes this file.
 
 """
+
+
+FOUND_FILE = "found_failures.toml"
 
 
 def pinned_entries() -> tuple[CorpusEntry, ...]:
@@ -59,16 +62,9 @@ def _requests_in(value: object) -> tuple[Request, ...]:
 
 def is_storable(data: bytes) -> bool:
     """Return whether bytes are about ApiVersions alone: requests of other APIs may change a target's state."""
-    keys = {
-        request.api_key
-        for request in cut_frames(data).complete
-        if len(request.data) >= SIZE_BYTES + 2
-    }
+    keys = {request.api_key for request in cut_frames(data).complete if len(request.data) >= SIZE_BYTES + 2}
     others = {key for key in keys if key >= 0 and key not in UNASSIGNED_KEYS} - {API_VERSIONS_KEY}
-    return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others
-
-
-FOUND_FILE = "found_failures.toml"
+    return 0 < len(data) <= MAX_ENTRY_BYTES and not others
 
 
 @click.group()

@@ -34,7 +34,10 @@ class CouldNotTell(click.ClickException):
 
 @contextmanager
 def reported_as(kind: type[click.ClickException], *causes: type[Exception]) -> Iterator[None]:
-    """Raise an error of a command in place of one of the causes in the block, with its sentence, which may quote a target."""
+    """Raise an error of a command in place of any of these causes in the block.
+
+    The error has the sentence of the cause, which may quote a target.
+    """
     try:
         yield
     except causes as error:

@@ -96,14 +96,12 @@ expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
 def expectations(folder: Path) -> None:
     """Print declarations for the violations that a run saw.
 
-    Fill in reason and link, and append the declarations to the file of the target or client in the registry, or to one that
-    `--expectations` names. A declaration without them is refused.
+    Fill in reason and link, and append the declarations to the file of the target or client in the registry, or to one
+    that `--expectations` names. A declaration without them is refused.
     """
     with reported_as(UnknownName, RunRefused, NoStoredFailure):
         entries = entries_for(folder, datetime.now(UTC).date())
-        of_clients = any(
-            clause["role"] == Role.CLIENT for clause in read_run_header(folder)["clauses"]
-        )
+        of_clients = any(clause["role"] == Role.CLIENT for clause in read_run_header(folder)["clauses"])
     for target, text in entries.items():
         file = f"clients/{target}/client.toml" if of_clients else f"brokers/{target}.toml"
         click.echo(f"# for {file}, or for the file of --expectations{text}")

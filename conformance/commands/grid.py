@@ -20,12 +20,8 @@ from conformance.commands.spark_jobs import running, spark_job
     required=True,
     help="folder for the tables, the pages, and the exports (in exports/)",
 )
-@click.option(
-    "--history", help="folder of the history to which the runs are added (any Hadoop URI)"
-)
-@click.option(
-    "--rebuild", is_flag=True, help="discard the history and build it from the given runs"
-)
+@click.option("--history", help="folder of the history to which the runs are added (any Hadoop URI)")
+@click.option("--rebuild", is_flag=True, help="discard the history and build it from the given runs")
 @click.option(
     "--keep-days",
     type=click.IntRange(1),
@@ -34,9 +30,7 @@ from conformance.commands.spark_jobs import running, spark_job
 @click.option("--mutation", help="mutation.json, as written by `mutation --out`")
 @click.option("--changes", help="changes.json, as written by `changes --out`")
 @PAGES_OPTION
-def grid(
-    runs: tuple[str, ...], out: Path, pages: str | None, **asked: str | int | bool | None
-) -> None:
+def grid(runs: tuple[str, ...], out: Path, pages: str | None, **asked: str | int | bool | None) -> None:
     """Roll up run folders (or folders of them) into one grid.
 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.

@@ -1,4 +1,4 @@
-"""`judge`: runs `pytest conformance/` from any folder, on the targets that are named."""
+"""`judge`: runs `pytest conformance/` on named targets, from any folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ def _declared() -> ModuleType:
 
 
 class WrongArguments(click.ClickException):
-    """Targets that cannot be judged in one run or that come after the first option, unknown options, and values that an option refuses."""
+    """Error for arguments of `judge` that cannot be accepted.
+
+    The arguments are targets that cannot be judged in one run, targets after the first option, unknown options, and
+    values that an option refuses.
+    """
 
     exit_code = USAGE_ERROR
 
@@ -51,13 +55,14 @@ class _OneSentence:
             sentence = found.partition("\n")[0] or str(error)
             near = ", ".join(dict.fromkeys(_declared().nearest_options(sentence)))
             hint = f"nearest: {near}; " if near else ""
-            raise WrongArguments(
-                f"{sentence}; {hint}`kafka-conformance judge --help` lists all"
-            ) from error
+            raise WrongArguments(f"{sentence}; {hint}`kafka-conformance judge --help` lists all") from error
 
 
 class _KeepsWhatIsThere:
-    """A pytest plugin that spares the search for garbage what is there when the properties begin, and stays until the end."""
+    """Pytest plugin that excludes objects created before the properties begin from garbage collection.
+
+    These objects stay until the end of the run.
+    """
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
@@ -71,9 +76,7 @@ class _WithSuiteOptions(click.Command):
         """Write click's own options, then those that are passed on to pytest."""
         super().format_options(ctx, formatter)
         with formatter.section("Options of the suite, after the targets"):
-            formatter.write_dl(
-                [(option.usage, option.help) for option in _declared().suite_options()], col_max=24
-            )
+            formatter.write_dl([(option.usage, option.help) for option in _declared().suite_options()], col_max=24)
         with formatter.section("Options of pytest that help here"):
             formatter.write_dl(list(OF_PYTEST.items()), col_max=24)
 
@@ -83,17 +86,17 @@ class _WithSuiteOptions(click.Command):
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
 )
-@click.argument(
-    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TARGET]... [PYTEST OPTIONS]"
-)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TARGET]... [PYTEST OPTIONS]")
 def judge(arguments: tuple[str, ...]) -> None:
     """Judge a broker, a proxy or a client.
 
-    A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, the folder of a build of Kafka, or an id
-    or glob that `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such listeners are those of
-    one broker. Without a target and without --client, the newest Apache Kafka release is started and judged.
+    A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, the folder of a build of Kafka,
+    or an id or glob that `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such
+    listeners are those of one broker. Without a target and without --client, the newest Apache Kafka release is started
+    and judged.
 
-    The command runs `pytest conformance/`, from any folder, and takes all of pytest's options. The run folder is created in ./runs.
+    The command runs `pytest conformance/`, from any folder, and takes all of pytest's options. The run folder is
+    created in ./runs.
 
     \b
     kafka-conformance judge localhost:9092 --tier smoke
@@ -103,7 +106,8 @@ def judge(arguments: tuple[str, ...]) -> None:
     kafka-conformance judge --client-cmd './my-client {bootstrap} {timeout}'
     """  # noqa: D301 - click wants the character, not a backslash
     options = pytest_arguments(arguments, here=Path.cwd())
-    # Pytest rewrites what its plugins import afterwards, and where it cannot keep the result, that takes 0.7 s at each start.
+    # Pytest rewrites what its plugins import afterwards, and where it cannot keep the result, that takes 0.7 s at each
+    # start.
     import_module("hypothesis.strategies")
     status = pytest.main(options, plugins=[_OneSentence(), _KeepsWhatIsThere()])
     raise SystemExit(int(status))

@@ -1,7 +1,9 @@
-"""`learn`: the machine of a connection, learned from outside and compared with that of the reference model.
+"""`learn`: learns a connection's state machine and compares it with the model's.
 
-It judges by the same call as the property of learned machines, `learn_listener`. It is no run of a role: there are no records, cells
-or repeats, and a listener may take minutes.
+The machine is learned from outside. The model is the reference model.
+
+It judges by the same call as the property of learned machines, `learn_listener`. It is no run of a role: there are no
+records, cells or repeats, and a listener may take minutes.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ from reports.site.machine_pages import write_learned
 
 PATIENCE_S = 60.0
 """How long a listener may keep us waiting in vain."""
-MOST_COMPARED = 6
+MAX_COMPARED = 6
 """With more targets than this, only the page compares them."""
-MOST_WORDS = 5
+MAX_WORDS = 5
 """Of the words that distinguish two targets, this many are printed."""
 
 
@@ -105,26 +107,19 @@ def learn(
 ) -> None:
     """Learn how connections behave, and compare with the model.
 
-    A TARGET is an id or a glob that `kafka-conformance targets` lists, the folder of a build of Kafka, or the [PROTOCOL://]HOST:PORT
-    of a broker that runs already. Of up to six targets, the shortest words that distinguish any two of them are printed.
+    A TARGET is an id or a glob that `kafka-conformance targets` lists, the folder of a build of Kafka, or the
+    [PROTOCOL://]HOST:PORT of a broker that runs already. Of up to six targets, the shortest words that distinguish any
+    two of them are printed.
 
     The exit status is 1 if a target differs from its model, and 10 if one could not be learned.
     """
-    chosen = [
-        each
-        for text in targets
-        for each in _targets(text, command_config, may_be_elsewhere=malformed)
-    ]
+    chosen = [each for text in targets for each in _targets(text, command_config, may_be_elsewhere=malformed)]
     results: list[Learned] = []
     failed = False
     for target in chosen:
-        TRAFFIC.limit(
-            tiers.connections_per_second(connections_per_second, is_elsewhere=is_elsewhere(target))
-        )
+        TRAFFIC.limit(tiers.connections_per_second(connections_per_second, is_elsewhere=is_elsewhere(target)))
         try:
-            for learned, listening, seconds in _learn(
-                target, launcher, listeners, size, extra_states
-            ):
+            for learned, listening, seconds in _learn(target, launcher, listeners, size, extra_states):
                 _print(learned, seconds, with_table=out is None)
                 if out is not None:
                     _write(learned, listening, out)
@@ -132,7 +127,7 @@ def learn(
         except HarnessError as error:
             failed = True
             click.echo(f"{target.id} could not be learned: {printable(str(error))}", err=True)
-    if len(chosen) <= MOST_COMPARED:
+    if len(chosen) <= MAX_COMPARED:
         for line in _between(results):
             click.echo(line)
     if out is not None:
@@ -182,9 +177,7 @@ def _learn(
                 yield *found, time.monotonic() - begun_at
 
 
-def _learn_listener(
-    launched: LaunchedTarget, listener: str, size: str, extra_states: int
-) -> tuple[Learned, Listening]:
+def _learn_listener(launched: LaunchedTarget, listener: str, size: str, extra_states: int) -> tuple[Learned, Listening]:
     patience = Patience(PATIENCE_S)
     broker = Broker(launched.running, listener, launched=launched, patience=patience)
     broker.calibrate()
@@ -224,7 +217,7 @@ def _between(results: Sequence[Learned]) -> Iterator[str]:
     for one, other in combinations(results, 2):
         if one.listener != other.listener or one.machine is None or other.machine is None:
             continue
-        words = list(islice(distinguishing_words(one.machine, other.machine), MOST_WORDS))
+        words = list(islice(distinguishing_words(one.machine, other.machine), MAX_WORDS))
         where = f"{one.target} and {other.target} on {one.listener}"
         if not words:
             yield printable(f"{where}: equal machines")
@@ -238,9 +231,7 @@ def _between(results: Sequence[Learned]) -> Iterator[str]:
 def _write(learned: Learned, listening: Listening, out: Path) -> None:
     folder = out / f"{learned.target.replace('/', '-').replace(':', '-')}-{learned.listener}"
     folder.mkdir(parents=True, exist_ok=True)
-    exchanges = [
-        {"word": list(word), "received": data.hex()} for word, data in listening.received.items()
-    ]
+    exchanges = [{"word": list(word), "received": data.hex()} for word, data in listening.received.items()]
     description = {**as_json(learned, listening.sent()), "exchanges": exchanges}
     (folder / "machine.json").write_text(f"{json.dumps(description, indent=1)}\n", encoding="utf-8")
     if learned.machine is not None:

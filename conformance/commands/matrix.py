@@ -1,4 +1,7 @@
-"""`matrix`: judges many targets, each in its own run; it can be resumed and split into shards."""
+"""`matrix`: judges many targets, each in its own run.
+
+It can be resumed and split into shards.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +44,17 @@ from reports.run.run_folder import read_run_header, run_verdicts
 from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
 
-MOST_LINES = 20
+MAX_LINES = 20
 """Maximum number of lines per run: if a target violates everything, its folder is easier to read."""
-LONGEST_SEEN = 156
+MAX_SEEN = 156
 """Maximum columns of a message: two rows of most terminals, with their indentation."""
 
 Verdicts = Mapping[CellKey, Verdict]
+
+
+WIDTH_WHEN_PIPED = 160
+FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
+"""The regular exit statuses of a run, most serious first; any other is a crash, and worse than all of them."""
 
 
 def verdicts_of(run: TargetRun) -> Verdicts:
@@ -72,9 +80,9 @@ def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> I
             *(reasons.get(key, ()) if verdict is Verdict.INCONCLUSIVE else seen.get(key, ())),
         ]
     ]
-    yield from lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        yield f"and {len(lines) - MOST_LINES} more lines: see {run.folder}"
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"and {len(lines) - MAX_LINES} more lines: see {run.folder}"
 
 
 def _reasons(run: Path) -> Mapping[CellKey, list[str]]:
@@ -82,9 +90,7 @@ def _reasons(run: Path) -> Mapping[CellKey, list[str]]:
     return {
         CellKey(cell["clause"], cell["target"], cell["listener"]): [line]
         for cell in read_run_header(run)["planned_cells"]
-        for line in [
-            shortened(f"  because: {cell['reason']}", LONGEST_SEEN, complete_in=HEADER_FILE)
-        ]
+        for line in [shortened(f"  because: {cell['reason']}", MAX_SEEN, complete_in=HEADER_FILE)]
     }
 
 
@@ -98,14 +104,10 @@ def _seen(run: Path, launcher: str) -> Mapping[CellKey, list[str]]:
             continue
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder), *given])
-        line = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
+        line = shortened(f"  seen: {failure.first_line}", MAX_SEEN, complete_in=FACTS_FILE)
         seen.setdefault(key, []).extend([line, f"  again: {again}"])
     return seen
 
-
-WIDTH_WHEN_PIPED = 160
-FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
-"""The regular exit statuses of a run, most serious first; any other is a crash, and worse than all of them."""
 
 Counts = Counter[Verdict]
 Results = Mapping[str, tuple[TargetRun, Verdicts]]
@@ -140,9 +142,7 @@ def worst_status(statuses: Sequence[int]) -> int:
 
 def words_of(counts: Counts) -> str:
     """Return verdict counts as text, each count with its verdict's symbol."""
-    return "  ".join(
-        f"{counts[verdict]} {SYMBOLS[verdict]}" for verdict in WORDS if counts[verdict]
-    )
+    return "  ".join(f"{counts[verdict]} {SYMBOLS[verdict]}" for verdict in WORDS if counts[verdict])
 
 
 def result_table(results: Results, *, role: str = "") -> Table:
@@ -271,19 +271,17 @@ def matrix(
 
     With --operations it tries the operations of clients with many targets instead.
 
-    TARGET is an id or glob ("apache-kafka-3.*"), or the folder of a build; every Apache Kafka release if none is given, and with --operations
-    every cluster as well. A target that has never
-    been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
-    ends with the most serious exit status of the runs.
+    TARGET is an id or glob ("apache-kafka-3.*"), or the folder of a build; every Apache Kafka release if none is given,
+    and with --operations every cluster as well. A target that has never been tried is left out unless its id is given.
+    The command prints one table and the findings of failing runs, and ends with the most serious exit status of the
+    runs.
     """
     if clients and operations:
         raise click.UsageError("a matrix has either --clients or --operations")
     if like and clients:
         raise click.UsageError("--like is about brokers: a client is judged as itself")
     if tried_clients and not operations:
-        raise click.UsageError(
-            "--client chooses whose --operations are tried; give clients as TARGET"
-        )
+        raise click.UsageError("--client chooses whose --operations are tried; give clients as TARGET")
     if not patterns and not clients:
         patterns = (*EVERY_RELEASE, *EVERY_CLUSTER) if operations else EVERY_RELEASE
     chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns, like=like)
@@ -303,16 +301,11 @@ def matrix(
         runs.absolute(),
         options=options,
         jobs=jobs,
-        naming={
-            target.id: ("--client", target.id) if clients else arguments_naming(target)
-            for target in chosen
-        },
+        naming={target.id: ("--client", target.id) if clients else arguments_naming(target) for target in chosen},
     )
     with reported_as(CouldNotTell, HarnessError):
         rows = [row for client in tried for row in rows_of(client)]
-        before = finished_runs(
-            runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows
-        )
+        before = finished_runs(runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows)
     role = OPERATION if operations else ""
     raise SystemExit(_run(targets, suite, runs, before, role=role, launcher=launcher))
 
@@ -326,11 +319,7 @@ def _run(
     role: str,
     launcher: str,
 ) -> int:
-    results = {
-        target: (before[target], verdicts_of(before[target]))
-        for target in targets
-        if target in before
-    }
+    results = {target: (before[target], verdicts_of(before[target])) for target in targets if target in before}
     console = Console(stderr=True, markup=False, highlight=False)
     interrupted = False
     with _Display(console, len(targets)) as display:
@@ -359,9 +348,7 @@ def _print_results(results: Results, role: str, launcher: str) -> None:
     if results:
         console.print(result_table(results, role=role))
     for target, (run, verdicts) in results.items():
-        lines = run.last_lines or (
-            tuple(finding_lines(run, verdicts, launcher)) if run.status else ()
-        )
+        lines = run.last_lines or (tuple(finding_lines(run, verdicts, launcher)) if run.status else ())
         if lines:
             click.echo(f"\n{target} ended with status {run.status}:")
             for line in lines:

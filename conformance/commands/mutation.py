@@ -1,4 +1,7 @@
-"""`mutation`: checks that the suite catches every planted defect, and blames only the clauses that it breaks."""
+"""`mutation`: checks that the suite catches every planted defect.
+
+It also checks that the suite blames only the clauses that the defect breaks.
+"""
 
 from __future__ import annotations
 
@@ -77,13 +80,9 @@ def selected_planted(patterns: Sequence[str]) -> Planted:
     return {model: list(names) for model, names in faults.items()}
 
 
-def measured_score(
-    planted: Planted, *, seeds: int, jobs: int, sockets: bool, quick: bool, folder: Path
-) -> Score:
+def measured_score(planted: Planted, *, seeds: int, jobs: int, sockets: bool, quick: bool, folder: Path) -> Score:
     """Try what is planted in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
-    score = Score(
-        clauses=(), reference=NOTHING_FOUND, kills=(), blames=(), seeds=seeds, complete=False
-    )
+    score = Score(clauses=(), reference=NOTHING_FOUND, kills=(), blames=(), seeds=seeds, complete=False)
     complete = is_everything(planted)
     # They are those of the suite, whatever a defect is. First, because a problem here is found in seconds.
     seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
@@ -145,9 +144,7 @@ def _in_catalogue(clauses: Collection[str]) -> list[Clause]:
     return [clause for clause in catalogue() if clause.id in clauses]
 
 
-def _found_in_memory(
-    model: str, names: Sequence[str], *, seeds: int, jobs: int, quick: bool
-) -> InMemoryResult:
+def _found_in_memory(model: str, names: Sequence[str], *, seeds: int, jobs: int, quick: bool) -> InMemoryResult:
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(f"planted faults of {model} in memory", total=None)
         return measure(
@@ -196,11 +193,14 @@ def mutation(
 ) -> None:
     """Check that the suite finds every planted defect.
 
-    The properties are run against the reference broker with each defect, and against the model client and proxy with each fault.
+    The properties are run against the reference broker with each defect, and against the model client and proxy with
+    each fault.
 
-    DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client, "model-proxy+*" those of the model proxy; the model of a proposal has a name of its own.
-    The command fails unless exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
-    property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
+    DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client,
+    "model-proxy+*" those of the model proxy; the model of a proposal has a name of its own. The command fails unless
+    exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have
+    enough defects, each property must kill at least one, and a standard run must reach the rare values of every
+    dimension of a request.
     """
     planted = selected_planted(patterns)
     with temporary_folder() as scratch:

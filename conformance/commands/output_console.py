@@ -1,4 +1,7 @@
-"""The console of standard output, as wide as a terminal or as what is piped should be, and the progress line of slow work."""
+"""The console of standard output, and the progress line of slow work.
+
+The console is as wide as the terminal, or has a set width if output is piped.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`pin-artefacts` and `record-tables`: the steps that are done once, when a release is added."""
+"""`pin-artefacts` and `record-tables`: steps to take when a release is added.
+
+Each step is taken once.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,7 @@ def pin_artefacts(target_id: str) -> None:
     """Write the hashes of a target's artefacts to its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
-        raise UnknownName(
-            f"{path} does not exist; copy the file of a similar release and change it"
-        )
+        raise UnknownName(f"{path} does not exist; copy the file of a similar release and change it")
     with (
         reported_as(CouldNotTell, HarnessError),
         reported_as(InvalidFile, InvalidTargetFile),

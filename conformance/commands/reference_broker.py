@@ -1,4 +1,7 @@
-"""`reference-broker`: the reference broker on free ports, for a program that reads them."""
+"""`reference-broker`: runs the reference broker on free ports.
+
+It is for a program that reads the ports.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from fixtures.model_processes import server
 def reference_broker(options: tuple[str, ...]) -> None:
     """Serve the reference broker until standard input ends.
 
-    Its first line is a JSON object that maps listeners to ports. `kafka-conformance start reference` serves the same broker for
-    people, with certificates and the files that clients need.
+    Its first line is a JSON object that maps listeners to ports. `kafka-conformance start reference` serves the same
+    broker for people, with certificates and the files that clients need.
     """
     server.main(options)

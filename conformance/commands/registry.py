@@ -69,15 +69,11 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 
 
 @click.command()
-@click.option(
-    "--defects", is_flag=True, help="Also list the reference brokers with a planted defect."
-)
+@click.option("--defects", is_flag=True, help="Also list the reference brokers with a planted defect.")
 def targets(defects: bool) -> None:
     """List the targets that --broker accepts."""
     console = output_console(piped_width=WIDTH_OF_LISTS)
-    table = borderless_table(
-        "id", "release", "quorum", "launchers", "listeners", "known violations", "note"
-    )
+    table = borderless_table("id", "release", "quorum", "launchers", "listeners", "known violations", "note")
     with reported_as(InvalidFile, InvalidTargetFile):
         groups = list(_groups(defects=defects))
     for name, rows in groups:

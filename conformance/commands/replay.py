@@ -1,4 +1,7 @@
-"""`replay`: judges stored failures again, by the property of its role that each failed."""
+"""`replay`: judges stored failures again.
+
+Each failure is judged by the property of its role that failed.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,8 @@ from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
 from strategies.histories import ALONE
 from strategies.hypothesis_adapter import body_of
+
+BY_TIME_ALONE = ": only time showed it in its run, so the machine may have been too busy then"
 
 
 @click.command()
@@ -122,8 +127,9 @@ def replay(
 ) -> None:
     """Judge stored failures again: do they still fail?
 
-    FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets the same
-    requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one cannot be judged, and 0 if none fails.
+    FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets
+    the same requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one
+    cannot be judged, and 0 if none fails.
     """
     wanted = Wanted(
         listeners=_given_listeners(bootstrap_server, command_config),
@@ -203,9 +209,6 @@ def _given_upstream(address: str | None) -> Address | None:
         raise click.UsageError(f"--upstream {error}") from error
 
 
-BY_TIME_ALONE = ": only time showed it in its run, so the machine may have been too busy then"
-
-
 def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
     """Judge the failure again; return a sentence and the exit status."""
     where = f"{failure.clause} on {judged.target.id}"
@@ -227,7 +230,10 @@ def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
 
 
 def _too_slow(judged: JudgedTarget) -> str:
-    """Return why a client that was just tried cannot be judged by time, as in a run; "" if it can, or the target is no client."""
+    """Return why a client that was just tried cannot be judged by time.
+
+    Return an empty text if it can be judged, or if the target is no client. Runs follow the same rule.
+    """
     if not isinstance(judged, Trial | ClientUnderTest):
         return ""
     latest = judged.latest
@@ -239,7 +245,10 @@ def _too_slow(judged: JudgedTarget) -> str:
 
 
 class NoLongerApplies(Exception):
-    """The stored failure does not apply: this target lacks what the property needs, or the property rejects its example."""
+    """The stored failure does not apply to this target.
+
+    The target lacks what the property needs, or the property rejects its example.
+    """
 
 
 def role_of_failure(failure: StoredFailure, target: Target) -> type[RoleInRun[Any]]:
@@ -297,9 +306,7 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
             "the target with does not answer"
         ) from error
     except UnsatisfiedAssumption as error:
-        raise NoLongerApplies(
-            f"{failure.property_name} does not apply to this input on this target"
-        ) from error
+        raise NoLongerApplies(f"{failure.property_name} does not apply to this input on this target") from error
     return None
 
 
@@ -334,7 +341,10 @@ def _violation_of(
     target: JudgedTarget,
     error: AssertionError,
 ) -> AssertionError | None:
-    """Return how an error violates the clause of a failure: a deviation from the model may no longer contradict its MUST."""
+    """Return how an error violates the clause of a stored failure.
+
+    Return None if it does not: a deviation from the model may no longer contradict the MUST.
+    """
     own = {mark.args[0] for mark in _marks_of(judged) if mark.name == marks.CLAUSE}
     if failure.clause in own or not all(map(is_of_model, own)) or not isinstance(target, Broker):
         return error
@@ -342,9 +352,7 @@ def _violation_of(
     return None if found is None or found.clause != failure.clause else found.error
 
 
-def _body_for(
-    judged: Callable[..., None], parameter: str, values: Collection[str]
-) -> Callable[..., None]:
+def _body_for(judged: Callable[..., None], parameter: str, values: Collection[str]) -> Callable[..., None]:
     """Return the function that judges stored values: a property, or the check of it that takes them.
 
     Raises:

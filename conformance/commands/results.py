@@ -1,4 +1,6 @@
-"""`summary`, `diff` and `upgrade`: what a run or a grid found, what changed from one to another, and what changes between releases.
+"""`summary`, `diff` and `upgrade`: what was found, and what changed.
+
+The commands show a run or a grid, the changes from one to another, and the changes between releases.
 
 Users name run folders and folders of grids; if one cannot be read, this says why.
 """
@@ -40,6 +42,14 @@ from reports.run.exit_status import ExitStatus
 from reports.suite_command import DISK_FAULTS
 from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
 from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
+
+WIDTH_OF_TABLES = 200
+"""Columns if the output is piped."""
+_WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
+SUMMARY_SCHEMA_VERSION = 1
+"""Version of the JSON document's layout."""
+WIDTH_OF_TEXTS = 80
+"""Columns if the output is piped."""
 
 
 @contextmanager
@@ -102,17 +112,13 @@ def read_results(path: Path) -> Results:
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.errno in DISK_FAULTS:
             raise
-        raise InvalidFile(
-            f"{path} is incomplete or damaged: {type(error).__name__}: {error}"
-        ) from error
+        raise InvalidFile(f"{path} is incomplete or damaged: {type(error).__name__}: {error}") from error
     raise InvalidFile(_neither(path))
 
 
 def _results_of_grid(path: Path) -> Results:
     failures = read_history_tables(path).failures
-    return Results(
-        name=path.name or str(path), grid=read_grid(path), failures=failures or (), has_pages=True
-    )
+    return Results(name=path.name or str(path), grid=read_grid(path), failures=failures or (), has_pages=True)
 
 
 def _results_of_run(path: Path) -> Results:
@@ -126,16 +132,8 @@ def _neither(path: Path) -> str:
     if len(runs) == 1:
         return f"{path} is not a run folder, but holds one: {runs[0]}"
     if runs:
-        return (
-            f"{path} holds {len(runs)} run folders: give one of them, or roll them up first "
-            "(kafka-conformance grid)"
-        )
+        return f"{path} holds {len(runs)} run folders: give one of them, or roll them up first (kafka-conformance grid)"
     return f"{path} is neither a run folder (no {HEADER_FILE}) nor a grid's folder (no {TABLES_FOLDER}/)"
-
-
-WIDTH_OF_TABLES = 200
-"""Columns if the output is piped."""
-_WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 
 
 @click.command()
@@ -151,18 +149,16 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
     Changes are cells that are fixed, regressed, newly flaky, new or gone, and other reasons.
 
-    A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks, the two
-    releases are compared with each other. The exit status is 1 if a clause whose violation fails a run
-    (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if no
-    cell is in both, and otherwise 0.
+    A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks,
+    the two releases are compared with each other. The exit status is 1 if a clause whose violation fails a run (MUST,
+    or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if no cell
+    is in both, and otherwise 0.
     """
     old, new = read_results(before), read_results(after)
     names = (printable(old.name), printable(new.name))
     comparison = compare(old.grid, new.grid)
     if form == "json":
-        document = comparison_document(
-            comparison, names, _new_violations(comparison, new, links_before(new, pages))
-        )
+        document = comparison_document(comparison, names, _new_violations(comparison, new, links_before(new, pages)))
         click.echo(json.dumps(document, indent=1))
     elif form == "markdown":
         click.echo(comparison_markdown(comparison, names), nl=False)
@@ -172,19 +168,19 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
 
 def _status_of(comparison: GridComparison) -> int:
-    """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged or nothing is in both grids, else 0."""
+    """Return the exit status of a comparison of grids.
+
+    It is 1 for a regression. It is 10 if a cell can no longer be judged or if no cell is in both grids. Otherwise it is
+    0.
+    """
     if comparison.regressed:
         return 1
     return ExitStatus.HARNESS_ERROR if comparison.no_longer_judged or not comparison.cells else 0
 
 
-def _new_violations(
-    comparison: GridComparison, new: Results, pages: str | None
-) -> list[ViolatedClause]:
+def _new_violations(comparison: GridComparison, new: Results, pages: str | None) -> list[ViolatedClause]:
     """List what is violated now but was not before, including on targets that are new."""
-    worse = {
-        (change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)
-    }
+    worse = {(change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)}
     return violations_of(
         FoldedGrid(new.grid),
         new.failures,
@@ -204,10 +200,6 @@ def _print_comparison(comparison: GridComparison, names: tuple[str, str]) -> Non
         console.print(table)
     click.echo("")
     click.echo(printable(comparison.sentence))
-
-
-SUMMARY_SCHEMA_VERSION = 1
-"""Version of the JSON document's layout."""
 
 
 @click.command()
@@ -240,10 +232,6 @@ def summary(path: Path, form: str, pages: str | None) -> None:
     click.echo(json.dumps(document, indent=1))
 
 
-WIDTH_OF_TEXTS = 80
-"""Columns if the output is piped."""
-
-
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
@@ -260,8 +248,9 @@ def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> Non
 
     That is requests, features, clients, and what stands in between.
 
-    A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the last release with ZooKeeper.
-    The versions of requests are recorded; no broker is started. The exit status is 0, and 4 for a name that is unknown.
+    A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the
+    last release with ZooKeeper. The versions of requests are recorded; no broker is started. The exit status is 0, and
+    4 for a name that is unknown.
     """
     with reported_as(UnknownName, UnknownRelease):
         ends = ends_named(before, after)

@@ -1,4 +1,7 @@
-"""Selects the targets that match a command's patterns, and reads addresses: HOST:PORT, and several with commas."""
+"""Selection of targets by a command's patterns, and parsing of addresses.
+
+An address is HOST:PORT. Several are separated by commas.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ from fixtures.registry.likeness import check_like
 from fixtures.registry.model_clients import select_with_models
 from fixtures.registry.targets import Target
 from fixtures.under_test.client import target_of
+
+EVERY_RELEASE = ("apache-kafka-*",)
+EVERY_CLUSTER = ("kafka-cluster-*",)
 
 
 def addresses_of(text: str) -> Sequence[Address]:
@@ -50,8 +56,6 @@ command_config_option = click.option(
     help=COMMAND_CONFIG_HELP,
 )
 """Declares the option of the commands that reach the listeners of a user."""
-EVERY_RELEASE = ("apache-kafka-*",)
-EVERY_CLUSTER = ("kafka-cluster-*",)
 
 
 def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target, ...]:
@@ -95,9 +99,7 @@ def runnable_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
         InvalidFile: a file of the registry does not follow its schema.
     """
     return tuple(
-        target
-        for target in selected_targets(patterns, like=like)
-        if not target.not_tried or target.id in patterns
+        target for target in selected_targets(patterns, like=like) if not target.not_tried or target.id in patterns
     )
 
 

@@ -1,7 +1,9 @@
-"""The programs that run Spark, for the commands that start them; and the commands that do nothing else.
+"""Runner of the programs that use Spark, and the commands that do nothing else.
 
-`roll-up` and `py-files` are the Spark job of `grid` by itself, and what a cluster needs to run it. `rejudge` judges stored exchanges by
-the current oracle, without a target.
+Other commands start these programs, too.
+
+`roll-up` and `py-files` are the Spark job of `grid` by itself, and what a cluster needs to run it. `rejudge` judges
+stored exchanges by the current oracle, without a target.
 """
 
 from __future__ import annotations
@@ -52,9 +54,7 @@ def spark_job(name: str, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def running(
-    command: Sequence[str], *, stdout: int | None = None
-) -> Iterator[subprocess.Popen[str]]:
+def running(command: Sequence[str], *, stdout: int | None = None) -> Iterator[subprocess.Popen[str]]:
     """Run a program in a process group and with a temporary folder of its own; wait for it at the end of the block.
 
     If this process is interrupted or dies, the program is killed with the Java virtual machine that it started, before

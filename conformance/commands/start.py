@@ -38,6 +38,12 @@ SUMMARY = "broker.json"
 """The file in the folder that contains what `--json` prints; it is complete as soon as it exists."""
 
 
+ENDING_LIMIT_S = 10.0
+"""How long a command may take to end after SIGTERM."""
+_CHECKED_EVERY_S = 0.2
+"""How often the broker is asked whether it still runs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StartedBroker:
     """A broker that runs, with the files for its clients.
@@ -76,9 +82,7 @@ class _StartedBroker:
                 "clusters": [
                     {
                         "cluster_id": cluster.cluster_id,
-                        "nodes": {
-                            str(node): str(address) for node, address in cluster.nodes.items()
-                        },
+                        "nodes": {str(node): str(address) for node, address in cluster.nodes.items()},
                     }
                     for cluster in running.clusters
                 ],
@@ -160,7 +164,9 @@ def _script(text: str) -> Script:
 
 
 def with_listeners(target: Target, wanted: Sequence[str]) -> Target:
-    """Return a target with the wanted listeners, and the plaintext one, which shows when it is ready; with all if none is wanted.
+    """Return a target with the wanted listeners and the plaintext one.
+
+    The plaintext listener shows when the target is ready. If no listener is wanted, keep all.
 
     Raises:
         click.UsageError: it does not have them.
@@ -183,7 +189,9 @@ def with_listeners(target: Target, wanted: Sequence[str]) -> Target:
 
 
 def with_ports(target: Target, texts: Sequence[str], first: str) -> Target:
-    """Return a target with fixed ports, each "PORT" or "LISTENER=PORT"; one without a name belongs to the listener `first`.
+    """Return a target with fixed ports, each given as "PORT" or "LISTENER=PORT".
+
+    A port without a name belongs to the listener `first`.
 
     Raises:
         click.UsageError: a text has another form, or names a listener that the target does not have.
@@ -193,17 +201,9 @@ def with_ports(target: Target, texts: Sequence[str], first: str) -> Target:
         listener, _, port = text.rpartition("=")
         name = listener or first
         if name not in target.listeners or not port.isdecimal() or not 0 < int(port) < 65_536:
-            raise click.UsageError(
-                f"--port {text} is not [LISTENER=]PORT; listeners: {', '.join(target.listeners)}"
-            )
+            raise click.UsageError(f"--port {text} is not [LISTENER=]PORT; listeners: {', '.join(target.listeners)}")
         ports[name] = int(port)
     return replace(target, fixed_ports=ports)
-
-
-ENDING_LIMIT_S = 10.0
-"""How long a command may take to end after SIGTERM."""
-_CHECKED_EVERY_S = 0.2
-"""How often the broker is asked whether it still runs."""
 
 
 @click.command(epilog=f"Scripts, each as {SCRIPTED}+NAME: {', '.join(NAMED_SCRIPTS)}.")
@@ -247,8 +247,8 @@ def start(
     client has it.
 
     With a COMMAND, the broker ends when the command does, and so does this command, with its status. The command finds
-    the address in KAFKA_BOOTSTRAP_SERVERS, the file of properties for Kafka's tools in KAFKA_COMMAND_CONFIG, and the folder
-    in KAFKA_CLIENT_FILES.
+    the address in KAFKA_BOOTSTRAP_SERVERS, the file of properties for Kafka's tools in KAFKA_COMMAND_CONFIG, and the
+    folder in KAFKA_CLIENT_FILES.
     """
     chosen = with_listeners(target_named(target), listeners)
     chosen = with_ports(chosen, ports, next(iter(listeners or chosen.listeners)))
@@ -279,9 +279,7 @@ def _create_folder(out: Path | None, resources: ExitStack) -> Path:
         ) from error
 
 
-def _start(
-    target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack
-) -> _StartedBroker:
+def _start(target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack) -> _StartedBroker:
     running = resources.enter_context(launch(target, launcher))
     # Not asked before: only then it is known whether its image could be had.
     _, how = choose_launcher(target, launcher)

@@ -1,4 +1,7 @@
-"""The options of the suite itself, as pytest's plugins of the project declare them: for `judge --help` and the documents."""
+"""The options of the suite, as the project's pytest plugins declare them.
+
+`judge --help` and the documents use them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from fixtures import plugin
 from fixtures.choosing.declared_options import DeclaredOptions
 from reports import plugin as records_plugin
 
-LONGEST_CHOICES = 40
+MAX_CHOICES = 40
 """Characters of the values of an option that follow its name; longer lists are part of what the option does."""
 
 
@@ -33,7 +36,7 @@ class SuiteOption:
 def _option(name: str, attributes: Mapping[str, Any]) -> SuiteOption:
     choices = "|".join(attributes.get("choices", ()))
     help_text = " ".join(attributes["help"].split())
-    if len(choices) > LONGEST_CHOICES:
+    if len(choices) > MAX_CHOICES:
         help_text += f"; {choices.replace('|', ', ')}"
         choices = name.removeprefix("--").upper()
     is_flag = attributes.get("action") == "store_true"

@@ -26,9 +26,7 @@ from reports.verify.verification import (
     run_folders,
 )
 
-NO_RUN = GridDifference(
-    "run", "none of the given runs is valid, so no table and no page follows from them"
-)
+NO_RUN = GridDifference("run", "none of the given runs is valid, so no table and no page follows from them")
 # Whether it can be read is not click's question: that would be wrong usage.
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=False)
 
@@ -48,9 +46,7 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=Fals
 )
 @click.option("--mutation", help="mutation.json with which the published grid was made")
 @click.option("--changes", help="changes.json with which the published grid was made")
-def verify(
-    published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None
-) -> None:
+def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None) -> None:
     """Check that a published grid follows from its runs.
 
     The grid is computed again, and every difference is listed.
@@ -81,9 +77,7 @@ def verify(
     raise SystemExit(1 if found else 0)
 
 
-def _differing_pages(
-    site: Path, again: Path, rendered: Path, taken_over: list[str]
-) -> list[GridDifference]:
+def _differing_pages(site: Path, again: Path, rendered: Path, taken_over: list[str]) -> list[GridDifference]:
     with status_line("rendering pages and exports again"):
         # Half a second of imports that nothing else needs.
         from reports.verify.page_verification import differing_pages  # noqa: PLC0415

@@ -139,17 +139,15 @@ def watch(
 ) -> None:
     """Watch what a program sends; say which releases refuse it.
 
-    Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on Ctrl-C, after
-    --time, or with the command. In place of --bootstrap-server, captures or request logs show what was sent. The exit status is 0 if
-    every client works with every release, 1 if one breaks, and 10 if nothing can be said about one. With several releases it is that
-    of the worst one, and one sentence for each says what is known about it.
+    Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on
+    Ctrl-C, after --time, or with the command. In place of --bootstrap-server, captures or request logs show what was
+    sent. The exit status is 0 if every client works with every release, 1 if one breaks, and 10 if nothing can be said
+    about one. With several releases it is that of the worst one, and one sentence for each says what is known about it.
     """
     asked_about = [_release(each) for each in dict.fromkeys(releases)]
     if captures or request_logs:
         _refuse_what_needs_the_proxy()
-        _check_how_files_are_read(
-            captures, request_logs, time_s, follow=follow, with_spark=with_spark
-        )
+        _check_how_files_are_read(captures, request_logs, time_s, follow=follow, with_spark=with_spark)
         files = GivenFiles(
             captures=captures,
             request_logs=() if with_spark else tuple(map(Path, request_logs)),
@@ -209,13 +207,9 @@ def _check_how_files_are_read(
     if (follow or with_spark) and not request_logs:
         raise click.UsageError("--follow and --spark are about request logs: give --request-log")
     if with_spark and (follow or captures):
-        raise click.UsageError(
-            "--spark reads request logs that are complete: leave out --follow and --pcap"
-        )
+        raise click.UsageError("--spark reads request logs that are complete: leave out --follow and --pcap")
     if time_s is not None and not follow:
-        raise click.UsageError(
-            "--time is about watching and following; files are read to their end"
-        )
+        raise click.UsageError("--time is about watching and following; files are read to their end")
 
 
 def _end(report: WatchReport, folder: ReportFolder | None, *, is_json: bool) -> None:
@@ -235,9 +229,7 @@ def _watch(plan: WatchPlan, folder: ReportFolder | None) -> WatchReport:
     console = Console(stderr=True)
 
     def listening(address: Address) -> None:
-        console.print(
-            f"watching: let the application connect to {address}", markup=False, highlight=False
-        )
+        console.print(f"watching: let the application connect to {address}", markup=False, highlight=False)
         if not plan.command and plan.time_s is None:
             console.print("Ctrl-C ends it")
 

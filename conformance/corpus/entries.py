@@ -25,9 +25,9 @@ from fixtures.errors import InvalidTargetFile
 from fixtures.registry.strict_table import StrictTable
 
 CORPUS_FOLDER = Path(__file__).parent
-LARGEST_ENTRY_BYTES = 256 * 1024
+MAX_ENTRY_BYTES = 256 * 1024
 """Half of a broker's default limit for a request before authentication; larger entries would only be slow."""
-LONGEST_LINE = 32
+MAX_LINE = 32
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\*([1-9][0-9]*))?")
 _RUN = re.compile(rb"(.{1,4}?)\1{31,}", re.DOTALL)
@@ -97,9 +97,7 @@ def _read_entry(path: Path, table: StrictTable) -> CorpusEntry:
     text = table.take("hex", str)
     table.finish()
     if not _NAME.fullmatch(name):
-        raise InvalidCorpus(
-            f"{path}: {name!r} is not a valid name; use lower-case words with hyphens"
-        )
+        raise InvalidCorpus(f"{path}: {name!r} is not a valid name; use lower-case words with hyphens")
     try:
         return CorpusEntry(name=name, origin=origin, data=parse_bytes(text))
     except ValueError as error:
@@ -117,13 +115,11 @@ def parse_bytes(text: str) -> bytes:
     for part in text.split():
         match = _PART.fullmatch(part)
         if match is None:
-            raise ValueError(
-                f"{part!r} is neither complete bytes in hexadecimal nor a repeated byte such as 61*300"
-            )
+            raise ValueError(f"{part!r} is neither complete bytes in hexadecimal nor a repeated byte such as 61*300")
         unit, count = bytes.fromhex(match[1]), int(match[2] or 1)
         size += len(unit) * count
-        if size > LARGEST_ENTRY_BYTES:
-            raise ValueError(f"it expands to more than {LARGEST_ENTRY_BYTES} bytes")
+        if size > MAX_ENTRY_BYTES:
+            raise ValueError(f"it expands to more than {MAX_ENTRY_BYTES} bytes")
         parts.append(unit * count)
     return b"".join(parts)
 
@@ -134,10 +130,7 @@ def format_bytes(data: bytes) -> str:
     start = 0
     for run in (*_RUN.finditer(data), None):
         end = len(data) if run is None else run.start()
-        lines += [
-            data[offset : min(offset + LONGEST_LINE, end)].hex(" ", -4)
-            for offset in range(start, end, LONGEST_LINE)
-        ]
+        lines += [data[offset : min(offset + MAX_LINE, end)].hex(" ", -4) for offset in range(start, end, MAX_LINE)]
         if run is not None:
             lines.append(f"{run[1].hex()}*{len(run[0]) // len(run[1])}")
             start = run.end()

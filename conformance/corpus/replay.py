@@ -217,7 +217,10 @@ class Replay:
         *,
         among_others: bool = False,
     ) -> None:
-        """Check the outcome of one frame; `among_others` if more was sent, so that it does not show whether the connection was kept."""
+        """Check the outcome of one frame.
+
+        `among_others` says that more was sent, so that the outcome does not show whether the connection was kept.
+        """
         seen = replace(exchange, request=request)
         is_kept = None if among_others else exchange.usable
         if self._oracle.agreement.matching(seen, allowed, is_kept=is_kept) is None:

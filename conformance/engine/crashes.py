@@ -1,4 +1,7 @@
-"""A target that ends, or stops serving, while it is judged: what is to blame, and which clause that violates."""
+"""Judgement of a target that ends or stops serving while it is judged.
+
+It says what is to blame, and which clause the end violates.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.stopped_serving import how_it_stopped, stays_up, witness_for
 from wire.exchange import Outcome, Step
 
-MOST_STOPS = 3
-"""A target that stops serving is started again so often: each stop costs the time in which it may come back by itself."""
+MAX_STOPS = 3
+"""A target that stops serving is started again so often: each stop costs the time in which it may come back by
+itself."""
 STOPPED = "the target serves no new connection any more after this"
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
 CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
@@ -36,14 +40,15 @@ def clause_of_crash(steps: Sequence[Step]) -> Clause:
     A step that sent bytes without awaiting anything counts as malformed: those are no complete frames.
     """
     broken = any(
-        any(each.request.broken for each in step.exchanges) or (step.pieces and not step.exchanges)
-        for step in steps
+        any(each.request.broken for each in step.exchanges) or (step.pieces and not step.exchanges) for step in steps
     )
     return catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
 
 
 class CrashJudge:
-    """Runs the bodies of one property, and records what they show about other clauses, such as that about an end of the target.
+    """Runner of the bodies of one property that records violations of other clauses.
+
+    One such clause is about the end of the target.
 
     Attributes:
         failed_elsewhere: ids of clauses other than the property's own that were violated.
@@ -57,7 +62,9 @@ class CrashJudge:
         self._witness = witness_for(judged) if isinstance(judged, Broker) else None
 
     def run(self, body: Body, values: Mapping[str, Any]) -> None:
-        """Run a body; if that ends a target that is started again, by us or by others, find out whether the example is the cause.
+        """Run a body, and find out whether the example is the cause if the target ends.
+
+        The target is one that is started again, by the suite or by others.
 
         Raises:
             TargetEnded: the example ends the target, and ends a fresh one as well.
@@ -98,8 +105,8 @@ class CrashJudge:
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that is not started again, and end all judging of it.
 
-        The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the
-        end of a target to which other processes sent requests as well.
+        The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed
+        for the end of a target to which other processes sent requests as well.
 
         Returns:
             Why nothing more can be judged; the reason names the violated clause.
@@ -127,7 +134,9 @@ class CrashJudge:
         return judged.unreadable
 
     def blame_for_stop(self, values: Mapping[str, Any]) -> bool:
-        """Record that the target has stopped serving new connections after what was sent, if it has; start it again if we can.
+        """Record that the target has stopped serving new connections, if it has.
+
+        The target stopped after what was sent. Start it again if the suite can.
 
         Returns:
             Whether there is a fresh target.
@@ -176,7 +185,7 @@ class CrashJudge:
         drawn = self._examples.drawn(values) if steps == tuple(judged.journal) else ""
         self.differs(clause, TargetStopped(f"{STOPPED}\n{how}"), steps, drawn)
         judged.stops += 1
-        if judged.stops <= MOST_STOPS and judged.can_restart:
+        if judged.stops <= MAX_STOPS and judged.can_restart:
             judged.restart()
             return
         judged.unreadable = BrokerGone(
@@ -199,7 +208,9 @@ class CrashJudge:
         raise HarnessError(f"{gone}; the same bytes did not end it again") from gone
 
     def end(self, *, is_clean: bool) -> None:
-        """End the property: record a target that serves nothing any more, and an epoch of the features that fell in its responses.
+        """End the property, and record a target that serves nothing any more or an epoch that fell.
+
+        The epoch belongs to the features in the target's responses.
 
         Args:
             is_clean: whether the property ended without an error.
@@ -214,7 +225,10 @@ class CrashJudge:
             self._judge_epochs()
 
     def _ends_malformed(self) -> bool:
-        """Return whether malformed requests came last where a witness is open: that of the next property would come too late."""
+        """Return whether malformed requests came last while a witness is open.
+
+        The witness of the next property would come too late.
+        """
         last_sent = self._judged.last_sent if self._witness is not None else ()
         return clause_of_crash(last_sent).id == CRASH_OF_BROKEN
 
@@ -228,9 +242,7 @@ class CrashJudge:
             if self._examples.may_violate(clause) and lists_features(self._judged):
                 self.differs(clause, error, error.steps)
 
-    def differs(
-        self, clause: Clause, error: AssertionError, steps: tuple[Step, ...], drawn: str = ""
-    ) -> None:
+    def differs(self, clause: Clause, error: AssertionError, steps: tuple[Step, ...], drawn: str = "") -> None:
         """Record an example that violates a clause, which may be another one than those of the property.
 
         Args:

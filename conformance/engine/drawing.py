@@ -1,4 +1,6 @@
-"""The way of an example from Hypothesis to the target, and the one place where a run enters it.
+"""The path of an example from Hypothesis to the target and back.
+
+The module has the one place where a run enters this path.
 
     @given(sent=...)                    Hypothesis draws the values of an example, and calls the property's body:
       └► examples_go_to                 in its place stands a judge, while the property runs
@@ -12,14 +14,16 @@ and the way back, from the response to the verdict of a cell:
 
     Connection.exchange                 notes what became of the request in the broker's journal, and returns it:
       └► the property's body            asserts, or an assertion does, for example `conformance.assertions.judging`
-           └► CrashJudge.run            distinguishes a violation from a target that has ended
-                └► PropertyJudge        distinguishes it from a fault that another clause judges; keeps failures to repeat
+           └► CrashJudge.run            distinguishes a violation from a target that has ended └► PropertyJudge
+                distinguishes it from a fault that another clause judges; keeps failures to repeat
                      └► ExampleRecorder has a record for each clause of the property
                           └► RunRecorder             adds it to its cell, whose verdict is `records.cell_verdict`
-                               └► RunWriter          writes the records; `run_verdicts` reads the verdicts of a finished run again
+                               └► RunWriter          writes the records; `run_verdicts` reads the verdicts of a finished
+                               run again
 
-The examples of a client take the same way to `run_body`; there the body calls `ClientUnderTest.play(script)`. For a broker that is
-far away, `ExamplesAhead.judge` stands before `PropertyJudge.judge`: threads call `run_body`, and what conforms is recorded in its turn.
+The examples of a client take the same way to `run_body`; there the body calls `ClientUnderTest.play(script)`. For a
+broker that is far away, `ExamplesAhead.judge` stands before `PropertyJudge.judge`: threads call `run_body`, and what
+conforms is recorded in its turn.
 """
 
 from __future__ import annotations
@@ -37,9 +41,7 @@ Body = Callable[..., None]
 
 
 @contextmanager
-def examples_go_to(
-    judge: Callable[[Body, Mapping[str, Any]], None], test: Callable[..., Any]
-) -> Iterator[None]:
+def examples_go_to(judge: Callable[[Body, Mapping[str, Any]], None], test: Callable[..., Any]) -> Iterator[None]:
     """Have a judge called with each example that Hypothesis draws for a test inside the block, in place of its body.
 
     Args:

@@ -31,9 +31,7 @@ if the difference is silence, each one costs the silence bound."""
 class ExampleLimits:
     """Counts a property's examples and differences, and ends drawing and shrinking in time."""
 
-    def __init__(
-        self, *, is_secondary_listener: bool, pinned: int, distance_s: float = 0.0
-    ) -> None:
+    def __init__(self, *, is_secondary_listener: bool, pinned: int, distance_s: float = 0.0) -> None:
         """Start without examples.
 
         Args:

@@ -1,4 +1,4 @@
-"""Records what became of each example of a property, in the cells of all its clauses."""
+"""Recorder of the result of each example, in the cells of all its clauses."""
 
 from __future__ import annotations
 
@@ -49,9 +49,7 @@ class ExampleRecorder:
         number: how many examples were recorded.
     """
 
-    def __init__(
-        self, recorder: RunRecorder, judged: JudgedTarget, clauses: tuple[Clause, ...], name: str
-    ) -> None:
+    def __init__(self, recorder: RunRecorder, judged: JudgedTarget, clauses: tuple[Clause, ...], name: str) -> None:
         self.clauses = clauses
         self.number = 0
         self._recorder = recorder
@@ -92,9 +90,7 @@ class ExampleRecorder:
     def leaves_out(self, what: str, *, may_hide: bool, is_bound: bool) -> None:
         """Note in the property's cells what they leave out; see `Judge.leaves_out`."""
         for clause in self.clauses:
-            self._recorder.note_left_out(
-                self._key(clause), what, may_hide=may_hide, is_bound=is_bound
-            )
+            self._recorder.note_left_out(self._key(clause), what, may_hide=may_hide, is_bound=is_bound)
 
     def drawn(self, values: Mapping[str, Any]) -> str:
         """Return an example's values as text, without the target."""
@@ -154,8 +150,7 @@ class ExampleRecorder:
         return [
             known
             for known in self._judged.target.known_violations
-            if known.holds_on(clause.id, self._judged.listener)
-            and re.search(known.match, message_of(error), re.DOTALL)
+            if known.holds_on(clause.id, self._judged.listener) and re.search(known.match, message_of(error), re.DOTALL)
         ]
 
     def _record(

@@ -1,13 +1,13 @@
 """Tries examples at the same time, for a target that is far away.
 
-Each example runs in a thread of its own, on a copy of the broker, and mostly waits: for connections, handshakes and responses.
-When its turn comes, what conforms is recorded in its place. What would be a violation is judged again then, as for a
-near target, so no example fails because others ran next to it.
+Each example runs in a thread of its own, on a copy of the broker, and mostly waits: for connections, handshakes and
+responses. When its turn comes, what conforms is recorded in its place. What would be a violation is judged again then,
+as for a near target, so no example fails because others ran next to it.
 
-Pinned examples are known in advance, so they begin before Hypothesis reaches them. Drawn ones begin when they are drawn, and
-their results are taken some examples later. If one of them fails then, Hypothesis has moved on: the property is
-judged again from its beginning, one example after the other, and shrunk as usual. The first examples of a property are judged one
-by one in any case. This finds most failures while Hypothesis still runs the failing example.
+Pinned examples are known in advance, so they begin before Hypothesis reaches them. Drawn ones begin when they are
+drawn, and their results are taken some examples later. If one of them fails then, Hypothesis has moved on: the property
+is judged again from its beginning, one example after the other, and shrunk as usual. The first examples of a property
+are judged one by one in any case. This finds most failures while Hypothesis still runs the failing example.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fixtures.under_test.broker import Broker
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import Step
 
-MOST_AT_ONCE = 8
+MAX_AT_ONCE = 8
 """Examples of one property that run at the same time at most; several processes have as many each."""
 WORTH_AN_EXAMPLE_S = 0.05
 """Seconds of a plain exchange for which one more example at the same time is worth it."""
@@ -50,7 +50,7 @@ class RejudgeSequentially(BaseException):
 
 def examples_at_once(broker: Broker) -> int:
     """Return how many examples of a property should run at the same time; 1 for a target that is near."""
-    return min(1 + int(broker.distance_s / WORTH_AN_EXAMPLE_S), MOST_AT_ONCE)
+    return min(1 + int(broker.distance_s / WORTH_AN_EXAMPLE_S), MAX_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,7 @@ class _Attempt:
         """Begin as soon as the pool has a thread for it."""
         self._apart = broker.apart()
         self._body = body
-        self._values = {
-            name: self._apart if value is broker else value for name, value in values.items()
-        }
+        self._values = {name: self._apart if value is broker else value for name, value in values.items()}
         self._has_begun = threading.Event()
         self._tried: _Tried | None = None
         self._end = pool.submit(self._run)
@@ -203,9 +201,7 @@ class ExamplesAhead:
         """Return the attempt at the next pinned example, and begin those after it; None if all have had their turn."""
         while self._left and len(self._begun) < self._at_once:
             # What is not pinned is the same in each: the fixtures.
-            self._begun.append(
-                _Attempt(self._pool, self._broker, body, {**values, **self._left.popleft()})
-            )
+            self._begun.append(_Attempt(self._pool, self._broker, body, {**values, **self._left.popleft()}))
         return self._begun.popleft() if self._begun else None
 
 

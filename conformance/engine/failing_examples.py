@@ -1,8 +1,10 @@
-"""The distinct failures of a property: the example of each that is repeated, and further kinds, which the first one would hide.
+"""The distinct failures of a property, and the example of each that is repeated.
 
-Hypothesis ends a property at its first failure. A client's plays are known ahead, so its pinned examples are all judged,
-and after a failure of a drawn one, which Hypothesis shrinks, the rest is drawn in another round. Kinds differ in their
-signatures: a failure of a kind that is known already does not end a round.
+The first failure would hide the further kinds of failures.
+
+Hypothesis ends a property at its first failure. A client's plays are known ahead, so its pinned examples are all
+judged, and after a failure of a drawn one, which Hypothesis shrinks, the rest is drawn in another round. Kinds differ
+in their signatures: a failure of a kind that is known already does not end a round.
 """
 
 from __future__ import annotations
@@ -15,27 +17,34 @@ from reports.repeats import Repeats
 from reports.run.recorder import RunRecorder
 
 Repeat = Callable[[Sequence[FailingExample]], Sequence[Repeats | None]]
-"""Repeats examples without those that ran before them, and returns how often each failed; None if it cannot be repeated."""
+"""Repeats examples without those that ran before them, and returns how often each failed; None if it cannot be
+repeated."""
 
-MOST_EXAMPLES = 3
-"""Examples of one failure that are repeated at most: the next one only if the repeats of the one before leave it open."""
+MAX_EXAMPLES = 3
+"""Examples of one failure that are repeated at most: the next one only if the repeats of the one before leave it
+open."""
+
+
+MAX_ROUNDS = 4
+"""Rounds of drawing, so that a client that fails differently each time is judged to an end."""
 
 
 class FailingExamples:
-    """Keeps for one property, or for several, the last example of each failure that was shrunk, which is the smallest, or else the first ones."""
+    """Store of failing examples for one property, or for several.
+
+    For each failure it keeps the last example that was shrunk, which is the smallest, or else the first examples.
+    """
 
     def __init__(self, recorder: RunRecorder) -> None:
         self._recorder = recorder
         self._examples: dict[Signatures, list[FailingExample]] = {}
 
-    def keep(
-        self, signatures: Signatures, example: FailingExample, *, is_shrunk: bool = False
-    ) -> None:
+    def keep(self, signatures: Signatures, example: FailingExample, *, is_shrunk: bool = False) -> None:
         """Keep an example of a failure, in place of earlier ones if it came while they were shrunk."""
         kept = self._examples.setdefault(signatures, [])
         if is_shrunk:
             kept.clear()
-        if len(kept) < MOST_EXAMPLES:
+        if len(kept) < MAX_EXAMPLES:
             kept.append(example)
 
     def repeat(self, repeat: Repeat) -> None:
@@ -61,10 +70,6 @@ class FailingExamples:
         if repeats is not None:
             for key, signature in signatures:
                 self._recorder.repeated(key, signature, repeats)
-
-
-MOST_ROUNDS = 4
-"""Rounds of drawing, so that a client that fails differently each time is judged to an end."""
 
 
 class FurtherKinds:
@@ -101,7 +106,9 @@ class FurtherKinds:
         return self._pinned_left >= 0
 
     def ends_round(self, signatures: Signatures, *, is_pinned: bool) -> bool:
-        """Note a failure, and return whether Hypothesis has to know it: a drawn one of the first new kind of this round.
+        """Note a failure, and return whether Hypothesis has to know it.
+
+        Hypothesis has to know a drawn failure of the first new kind in this round.
 
         A failure of another kind that comes up while it is shrunk is left to the next round.
         """
@@ -116,7 +123,7 @@ class FurtherKinds:
 
     def begin_round(self) -> bool:
         """Begin another round if the last one ended with a new kind; return whether it did."""
-        if self._shrunk is None or self._rounds == MOST_ROUNDS:
+        if self._shrunk is None or self._rounds == MAX_ROUNDS:
             return False
         self._rounds += 1
         self._known.add(self._shrunk)

@@ -1,4 +1,6 @@
-"""Hypothesis's settings: a profile for each environment, adjusted by tier; and how many examples it draws for whom.
+"""Hypothesis's settings: profiles by environment and tier, and example counts.
+
+A tier adjusts the profile. The counts depend on the listener or client.
 
 `KAFKA_CONFORMANCE_PROFILE` names the profile. Without it, the profile is `ci` if `CI` is set, else `dev`.
 `explore` draws different examples every time; `unshrunk` finds failures without shrinking them.
@@ -32,6 +34,17 @@ _COMMON = settings(
 UNSHRUNK = "unshrunk"
 """The profile that only finds failures, without shrinking them."""
 RANDOM_SEEDS = 2**31
+
+
+SHARE_ON_FURTHER_LISTENERS = 20
+"""One example in this many runs on listeners after a target's first.
+
+Their code differs only in its first steps. With one in ten, a complete run took 1.17 times as long.
+"""
+CLIENT_EXAMPLES = 6
+"""Examples that a property draws for a client. Each starts a process and may wait for seconds, so there are few; the
+pinned examples have the main cases of every clause."""
+MORE_IN_DEEP_RUNS = 10
 
 
 def profile_name() -> str:
@@ -84,24 +97,14 @@ def load_profile(tier: Tier, *, seed: int | None = None) -> None:
     settings.load_profile("kafka-conformance")
 
 
-SHARE_ON_FURTHER_LISTENERS = 20
-"""One example in this many runs on listeners after a target's first.
-
-Their code differs only in its first steps. With one in ten, a complete run took 1.17 times as long.
-"""
-
-
 def examples_on(listener: str, listeners: tuple[str, ...], max_examples: int) -> int:
-    """Return how many examples are drawn on one of a target's listeners (all come in the order of its file), besides the pinned ones."""
+    """Return how many examples are drawn on one of a target's listeners.
+
+    Pinned examples do not count. `listeners` has all listeners in the order of the target's file.
+    """
     if listener == listeners[0]:
         return max_examples
     return max(1, max_examples // SHARE_ON_FURTHER_LISTENERS)
-
-
-CLIENT_EXAMPLES = 6
-"""Examples that a property draws for a client. Each starts a process and may wait for seconds, so there are few; the
-pinned examples have the main cases of every clause."""
-MORE_IN_DEEP_RUNS = 10
 
 
 def client_examples(max_examples: int, tier: Tier = Tier.STANDARD) -> int:

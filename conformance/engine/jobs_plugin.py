@@ -1,4 +1,4 @@
-"""Pytest option `--jobs`: how many processes judge a target at an address at the same time."""
+"""Pytest option `--jobs`: processes that judge one target at an address at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fixtures.tiers import EXPECTED, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
-MOST_JOBS = 16
+MAX_JOBS = 16
 """Processes at most, if no number is given: two cores have enough to do with them."""
 WORTH_A_PROCESS_S = 0.02
 """Seconds of waiting in a plain exchange for which one more process is worth it. It takes 1 to 3 ms on one machine."""
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_number,
         metavar="N",
         help="how many processes judge the broker at an address at the same time; default: 1 for a near one, and up to "
-        f"{MOST_JOBS} for one that is far away",
+        f"{MAX_JOBS} for one that is far away",
     )
 
 
@@ -76,17 +76,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 def _is_given(config: pytest.Config) -> bool:
     """Return whether the targets are at addresses."""
-    return any(
-        config.getoption(option) for option in ("--bootstrap-server", "--bootstrap-controller")
-    )
+    return any(config.getoption(option) for option in ("--bootstrap-server", "--bootstrap-controller"))
 
 
 def _can_be_shared(session: pytest.Session) -> bool:
     is_over = session.testsfailed or session.config.option.collectonly
     # An operation of a client has processes of its own.
-    are_of_listeners = all(
-        is_judged(item) and isinstance(chosen_of(item), ListenerOfTarget) for item in session.items
-    )
+    are_of_listeners = all(is_judged(item) and isinstance(chosen_of(item), ListenerOfTarget) for item in session.items)
     return not is_over and bool(session.items) and are_of_listeners
 
 
@@ -132,8 +128,11 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
 
 
 def fitting_jobs(broker: Broker) -> int:
-    """Return how many processes should judge a listener: more the longer it takes to answer, if answers come side by side."""
-    deserved = min(1 + int(broker.exchange_s / WORTH_A_PROCESS_S), MOST_JOBS)
+    """Return how many processes should judge a listener.
+
+    The number grows with the time of a response, if the target answers requests in parallel.
+    """
+    deserved = min(1 + int(broker.exchange_s / WORTH_A_PROCESS_S), MAX_JOBS)
     if deserved == 1:
         return 1
     # A target that is near and slow may answer one request after the other.

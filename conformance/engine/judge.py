@@ -1,4 +1,4 @@
-"""What a property that goes through its cases itself tells the judge of its examples."""
+"""Interface to the judge for properties that go through their cases themselves."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Judge:
     That is enough where faults are planted. In a run, `PropertyJudge` takes its place.
 
     Attributes:
-        keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it; None if that is
-            not kept.
+        keep_machine: keeps what was learned of a listener, as `reports.machines.learned.as_json` returns it; None if
+            that is not kept.
     """
 
     keep_machine: Callable[[Mapping[str, Any]], None] | None = None
@@ -38,7 +38,10 @@ class Judge:
 
     @property
     def is_thorough(self) -> bool:
-        """Whether a property that sends a list sends a long one: on the first of the listeners that differ in TLS alone."""
+        """Whether a property that sends a list sends a long one.
+
+        It does so on the first of the listeners that differ in TLS alone.
+        """
         assert isinstance(self._judged, Broker)
         listener = self._judged.listener
         return listener == first_but_for_tls(listener, self._judged.running.addresses)
@@ -54,7 +57,9 @@ class Judge:
         ]
 
     def judge_stored(self, body: Body, values: Mapping[str, Any]) -> bool:
-        """Judge an example that was not drawn: it is not shrunk, and in a run later examples are judged even if it fails.
+        """Judge an example that was not drawn.
+
+        The example is not shrunk. In a run, later examples are judged even if this example fails.
 
         Returns:
             Whether the target conforms; if not, `raise_first` raises the violation.
@@ -68,9 +73,7 @@ class Judge:
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Take an example that was sent among others and conforms."""
 
-    def differs(
-        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
-    ) -> None:
+    def differs(self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample) -> None:
         """Take an example that was sent among others and fails; in a run, `raise_first` raises the first such error."""
         raise error
 
@@ -83,7 +86,8 @@ class Judge:
         Args:
             what: what is left out, and why.
             may_hide: whether declared violations may be in it, so that they are not gone if they are not seen.
-            is_bound: whether `what` is up to where the property excludes a violation: all that it has to judge was judged.
+            is_bound: whether `what` is up to where the property excludes a violation: all that it has to judge was
+                judged.
         """
 
     def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:

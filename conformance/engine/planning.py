@@ -1,7 +1,9 @@
-"""Plans the cells that a run will judge, from the properties that pytest collected, and compares declared violations with them.
+"""Planning of the cells that a run will judge.
 
-What a target inherits from the release that it is judged like is declared for that release, and has to be corrected there:
-it is never out of date for the target, and if a violation is gone, the target is better than the release.
+The cells come from the properties that pytest collected. Declared violations are compared with them.
+
+What a target inherits from the release that it is judged like is declared for that release, and has to be corrected
+there: it is never out of date for the target, and if a violation is gone, the target is better than the release.
 """
 
 from __future__ import annotations
@@ -66,9 +68,7 @@ def is_about(item: pytest.Item, target: Target) -> bool:
     return is_judged(item) and chosen_of(item).target.id == target.id
 
 
-def note_started(
-    recorder: RunRecorder, target: Target, launcher: str, artefacts: Mapping[str, str]
-) -> bool:
+def note_started(recorder: RunRecorder, target: Target, launcher: str, artefacts: Mapping[str, str]) -> bool:
     """Record once how a target was started; return whether this was the first time."""
     if recorder.targets[target.id].launcher != NOT_STARTED:
         return False
@@ -86,7 +86,8 @@ def planned_run(
 ) -> RunRecorder:
     """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
-    `malformed` are properties that are left out because they send malformed requests. A clause that has only such is n/a.
+    `malformed` are properties that are left out because they send malformed requests. A clause that has only such is
+    n/a.
     """
     recorder = RunRecorder(writer, tier=tier, role=role)
     applying = _cells_of(judged)
@@ -123,9 +124,7 @@ def _plan(clause: Clause, listener: Chosen) -> PlannedCell:
         target=listener.target.id,
         listener=listener.listener,
         known_violation="; ".join(
-            known.note
-            for known in listener.target.known_violations
-            if known.holds_on(clause.id, listener.listener)
+            known.note for known in listener.target.known_violations if known.holds_on(clause.id, listener.listener)
         ),
     )
 
@@ -139,9 +138,7 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
             if known.clause not in catalogue():
                 stale.append(f"{target.id} declares {known.clause}, which is not in the catalogue")
             elif known.expires <= today:
-                stale.append(
-                    f"the declaration of {known.clause} on {target.id} expired on {known.expires}"
-                )
+                stale.append(f"the declaration of {known.clause} on {target.id} expired on {known.expires}")
     return stale
 
 
@@ -151,11 +148,7 @@ def drop_unneeded(recorder: RunRecorder, targets: Iterable[Target]) -> None:
         for key, cell in recorder.cells.items():
             if key.target != target.id or cell.verdict is not Verdict.UNEXPECTED_PASS:
                 continue
-            declared = [
-                known
-                for known in target.known_violations
-                if known.holds_on(key.clause, key.listener)
-            ]
+            declared = [known for known in target.known_violations if known.holds_on(key.clause, key.listener)]
             sources = {known.inherited_from for known in declared}
             if "" not in sources:
                 recorder.mark_undeclared(key)
@@ -184,9 +177,7 @@ def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> 
                 yield f"{target.id} declares {known.clause}, {reason}"
 
 
-def _why_unmatched(
-    recorder: RunRecorder, target: Target, known: KnownViolation, verdicts: set[Verdict]
-) -> str:
+def _why_unmatched(recorder: RunRecorder, target: Target, known: KnownViolation, verdicts: set[Verdict]) -> str:
     if verdicts == {Verdict.NOT_APPLICABLE}:
         return "which does not apply to it"
     if verdicts.isdisjoint(BROKEN_VERDICTS) or (target.id, known) in recorder.matched_expectations:

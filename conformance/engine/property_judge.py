@@ -38,7 +38,9 @@ JUDGE: ContextVar[Judge] = ContextVar("judge")
 """The judge of the current property."""
 
 NOT_JUDGED = "not judged after the first failures: {error}"
-OUT_OF_PATIENCE = "not judged after the first failures: the target used up the time that the property may wait for responses"
+OUT_OF_PATIENCE = (
+    "not judged after the first failures: the target used up the time that the property may wait for responses"
+)
 
 
 class PropertyJudge(Judge):
@@ -71,8 +73,8 @@ class PropertyJudge(Judge):
             clauses: the clauses that the property judges.
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
-            is_thorough: whether long lists are sent in any tier, because the run judges no listener before this one that differs in
-                TLS alone.
+            is_thorough: whether long lists are sent in any tier, because the run judges no listener before this one
+                that differs in TLS alone.
             distance_s: seconds that an example takes in any case, because the target is far away.
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
@@ -83,9 +85,7 @@ class PropertyJudge(Judge):
         self.keep_machine = recorder.keep_machine
         self._is_thorough = is_thorough or recorder.tier == Tier.DEEP
         self._examples = ExampleRecorder(recorder, judged, clauses, name)
-        self._limits = ExampleLimits(
-            is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
-        )
+        self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s)
         self.crashes = CrashJudge(judged, self._examples)
         self._contradicted: set[str] = set()
         self._failing = failing or FailingExamples(recorder)
@@ -98,7 +98,10 @@ class PropertyJudge(Judge):
 
     @property
     def failed_elsewhere(self) -> set[str]:
-        """Ids of further clauses that its examples violated: by a crash, by lost connections, or by a deviation from the model."""
+        """Ids of further clauses that the examples violated.
+
+        Causes include a crash, lost connections, an epoch that fell, and a deviation from the model.
+        """
         return self.crashes.failed_elsewhere | self._contradicted
 
     @property
@@ -133,7 +136,10 @@ class PropertyJudge(Judge):
         self._examples.conforms(steps, self._limits.phase)
 
     def is_expected(self, error: Exception) -> bool:
-        """Return whether an error of an example is no undeclared violation: it rejects the example, or is only noted."""
+        """Return whether an error of an example is no undeclared violation.
+
+        The error rejects the example, is only noted, or is declared.
+        """
         if isinstance(error, UnsatisfiedAssumption):
             return True
         if not isinstance(error, AssertionError) or isinstance(error, TargetEnded):
@@ -182,9 +188,7 @@ class PropertyJudge(Judge):
         step = Step(connection=0, listener=self._judged.listener, exchanges=tuple(exchanges))
         self._examples.conforms((step,), self._limits.phase)
 
-    def differs(
-        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
-    ) -> None:
+    def differs(self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample) -> None:
         """Record an example that was sent among others and fails; `raise_first` raises the first such error."""
         if isinstance(error, TargetEnded):
             self.crashes.blame(error, steps, example.values)
@@ -337,9 +341,7 @@ class PropertyJudge(Judge):
             if self._examples.may_violate(clause):
                 steps = reason.steps or tuple(self._judged.journal)
                 self.crashes.differs(clause, reason.violation, steps)
-        self._examples.judged_elsewhere(
-            str(reason), tuple(self._judged.journal), self._limits.phase
-        )
+        self._examples.judged_elsewhere(str(reason), tuple(self._judged.journal), self._limits.phase)
         super().judged_elsewhere(reason)
 
     def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""Rewrites pytest's report of a property that did not pass: its violations, or why it could not be judged."""
+"""Rewriter of pytest's report of a property that did not pass.
+
+The report shows the violations, or why the property could not be judged.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from reports.run.judged_examples import CellKey
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import shortened
 
-LONGEST_LINE = 160
+MAX_LINE = 160
 """Columns of a failure in pytest's own report: two rows of most terminals. The list of findings has more details."""
 
 
@@ -27,7 +30,10 @@ def explain(
     *,
     strict: bool,
 ) -> None:
-    """Keep the evidence of a property's failures, and change pytest's report so that only gating violations are failed."""
+    """Keep the evidence of a property's failures, and rewrite pytest's report.
+
+    Only gating violations count as failed in the report.
+    """
     if call.when == "call":
         # Even if nothing failed: informational differences have evidence too.
         for key in keys:
@@ -50,11 +56,9 @@ def explain(
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
     # The findings show the bytes; a traceback would show only our code.
     report.longrepr = "\n".join(
-        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in=FACTS_FILE)
+        shortened(f"{clause}: {line}", MAX_LINE, complete_in=FACTS_FILE)
         for clause, line in dict.fromkeys(
-            (cell.planned.clause, failure.first_line)
-            for cell in cells
-            for failure in cell.violations
+            (cell.planned.clause, failure.first_line) for cell in cells for failure in cell.violations
         )
     )
     show_by_verdict(report, min((cell.verdict for cell in cells), key=WORST_FIRST.index))
@@ -64,9 +68,7 @@ def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: 
         report.wasxfail = excuse
 
 
-def _report_not_run(
-    report: pytest.TestReport, recorder: RunRecorder, keys: list[CellKey], reason: str
-) -> None:
+def _report_not_run(report: pytest.TestReport, recorder: RunRecorder, keys: list[CellKey], reason: str) -> None:
     """Leave the cells of what this machine cannot run not run, with the reason."""
     for key in keys:
         recorder.not_run(key, reason)
@@ -102,10 +104,7 @@ def _problem(error: BaseException) -> str:
 
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
     """Return why the violated cells do not fail the run; empty if one of them does."""
-    excuses = [
-        _declared_reasons(cell) or ("" if gates(cell.level, strict=strict) else cell.level)
-        for cell in cells
-    ]
+    excuses = [_declared_reasons(cell) or ("" if gates(cell.level, strict=strict) else cell.level) for cell in cells]
     return "; ".join(excuses) if all(excuses) else ""
 
 

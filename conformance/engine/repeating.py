@@ -1,4 +1,6 @@
-"""Repeats a failing example alone, to distinguish deterministic from intermittent failures.
+"""Repeats of a failing example alone.
+
+They distinguish deterministic failures from intermittent ones.
 
 The example runs first on the broker that was judged. If we started that broker, it then runs on a fresh one. If it
 passes alone, it runs again while other connections send requests.
@@ -148,7 +150,8 @@ class Repeater:
         """Repeat a failing example; return how often and where it failed.
 
         Returns:
-            None if the example cannot be repeated: it drew its values interactively, or the target may send no more bytes; or if
+            None if the example cannot be repeated: it drew its values interactively, or the target may send no more
+                bytes; or if
             it recurs at once, but the time to classify failures is used up.
         """
         if any(isinstance(value, DataObject) for value in example.values.values()):
@@ -181,7 +184,10 @@ class Repeater:
         return Repeats(used=used, fresh=fresh, loaded=loaded)
 
     def _fresh(self, listener: str) -> Broker | None:
-        """Return a fresh broker; None if there is none. One that does not start, perhaps in time, says nothing about a failure."""
+        """Return a fresh broker, or None if there is none.
+
+        A broker that does not start, or not in time, says nothing about a failure.
+        """
         with suppress(HarnessError):
             return self._spare.broker(listener)
         return None

@@ -1,13 +1,15 @@
-"""Repeats failing plays, to distinguish deterministic from intermittent failures of a client.
+"""Repeats of failing plays of a client.
 
-The failures of all properties of a client are repeated together, after its last property: nothing else of the run is played
-meanwhile, and each play mostly waits. They come a few at a time, each round next to a control, which shows whether the machine
-is fast enough at that moment. A failure that does not recur in each of these rounds is repeated alone, with a control before
-each repeat and after the last one.
+They distinguish deterministic failures from intermittent ones.
 
-What bytes show needs no control: it recurs on a busy machine as on an idle one. Only a repeat in which the client was out of its
-time says nothing about it. What only time shows counts next to a fast control alone: the repeats wait for one a few times, and
-if it is too slow even then, or the broker of an operation answers too slowly, they prove nothing.
+The failures of all properties of a client are repeated together, after its last property: nothing else of the run is
+played meanwhile, and each play mostly waits. They come a few at a time, each round next to a control, which shows
+whether the machine is fast enough at that moment. A failure that does not recur in each of these rounds is repeated
+alone, with a control before each repeat and after the last one.
+
+What bytes show needs no control: it recurs on a busy machine as on an idle one. Only a repeat in which the client was
+out of its time says nothing about it. What only time shows counts next to a fast control alone: the repeats wait for
+one a few times, and if it is too slow even then, or the broker of an operation answers too slowly, they prove nothing.
 
 Operations share a broker, so each is repeated alone; one that hangs counts only if it hangs each time.
 """
@@ -32,16 +34,19 @@ from reference_model.clients.scripts.script import Script
 from reports.repeats import Repeats, ShownBy, Tally
 
 PLAYS_IF_ALL_FAIL = 2
-"""Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
+"""Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an
+operation, may."""
 PLAYS_TO_ESTIMATE = 3
 """Repeats if one of them passes."""
 SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
-"""Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
-MOST_MISSED = 3
+"""Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control
+has a process."""
+MAX_MISSED = 3
 """Repeats without a result of a failure that bytes show, after which it counts as one that could not be repeated."""
 STARVED_MS = 1000
-"""How long a client may wait for a CPU in a repeat that fails by time, and the repeat still counts: as much longer as a control may take."""
-MOST_PAUSES = 6
+"""How long a client may wait for a CPU in a repeat that fails by time, and the repeat still counts: as much longer
+as a control may take."""
+MAX_PAUSES = 6
 PAUSE_S = 5.0
 """How often, for all failures of a client together, and how long a quieter moment of the machine is waited for."""
 
@@ -111,9 +116,7 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
     return repeats
 
 
-def repeat_plays(
-    client: ClientUnderTest, examples: Sequence[FailingExample]
-) -> list[Repeats | None]:
+def repeat_plays(client: ClientUnderTest, examples: Sequence[FailingExample]) -> list[Repeats | None]:
     """Play the scripts of failing examples again; return how often each example failed.
 
     Returns:
@@ -129,7 +132,7 @@ def repeat_plays(
         for _ in range(PLAYS_IF_ALL_FAIL):
             left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})
         found |= {each: Repeats(used=Tally(PLAYS_IF_ALL_FAIL, PLAYS_IF_ALL_FAIL)) for each in left}
-    pauses = Pauses(MOST_PAUSES)
+    pauses = Pauses(MAX_PAUSES)
     for number, script in scripts.items():
         if number not in found:
             found[number] = _repeat_alone(client, examples[number], script, pauses)
@@ -140,9 +143,7 @@ def _script(example: FailingExample) -> Script | None:
     return next((each for each in example.values.values() if isinstance(each, Script)), None)
 
 
-def _recurring(
-    client: ClientUnderTest, failures: Mapping[int, tuple[FailingExample, Script]]
-) -> list[int]:
+def _recurring(client: ClientUnderTest, failures: Mapping[int, tuple[FailingExample, Script]]) -> list[int]:
     """Repeat a few failures side by side; return those that recur.
 
     What only time shows recurs only if the control is fast enough next to them and after them.
@@ -162,9 +163,7 @@ def _recurring(
     return [number for number, evidence in found.items() if evidence is not None]
 
 
-def _repeat_alone(
-    client: ClientUnderTest, example: FailingExample, script: Script, pauses: Pauses
-) -> Repeats:
+def _repeat_alone(client: ClientUnderTest, example: FailingExample, script: Script, pauses: Pauses) -> Repeats:
     def again() -> PlayedAgain:
         (play,) = client.plays.begin_again([script])
         return _repeat(client, example, play)
@@ -172,9 +171,7 @@ def _repeat_alone(
     return _repeats(again, client.too_slow, example.evidence, pauses)
 
 
-def _repeat(
-    judged: ClientUnderTest | Trial, example: FailingExample, play: Callable[[], Play]
-) -> PlayedAgain:
+def _repeat(judged: ClientUnderTest | Trial, example: FailingExample, play: Callable[[], Play]) -> PlayedAgain:
     """Judge an example with another play; one that cannot be judged does not fail, and was not in time."""
     waited_ms = 0
     try:
@@ -209,7 +206,7 @@ def _repeats_of_bytes(again: Callable[[], PlayedAgain], too_slow: Callable[[], s
         is_shown = found.evidence is ShownBy.BYTES
         if not is_shown and not found.in_time and (why := too_slow()):
             missed += 1
-            if missed == MOST_MISSED:
+            if missed == MAX_MISSED:
                 return Repeats(used=Tally(failed, repeats), trouble="" if repeats else why)
             continue
         failed += is_shown

@@ -1,4 +1,7 @@
-"""The pytest plugin for how a run ends that does not come to its end: never with 1, which is a violation."""
+"""Pytest plugin that sets the exit status of a run that ends early.
+
+The status is never 1, because 1 means a violation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The pytest plugin that selects properties by clause, and says what is near if a selection is empty."""
+"""Pytest plugin that selects properties by clause.
+
+If a selection is empty, the plugin names similar clauses and properties.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from conformance.engine.planning import is_judged
 from reports.plugin import clauses_of
 
 CLAUSE = "--clause"
-MOST_NEAR = 3
+MAX_NEAR = 3
 _COLLECTED = pytest.StashKey[frozenset[str]]()
 """The names of all properties that were collected, before any was deselected."""
 _WORD = re.compile(r"[\w.+-]+")
@@ -103,9 +106,7 @@ def _hint(word: str, collected: Collection[str], ids: Collection[str]) -> str:
     if any(word.lower() in part for part in (*parts, *collected)):
         # This word alone would select something.
         return ""
-    near = difflib.get_close_matches(
-        word.lower(), [*sorted(collected), *sorted(parts)], n=MOST_NEAR
-    )
+    near = difflib.get_close_matches(word.lower(), [*sorted(collected), *sorted(parts)], n=MAX_NEAR)
     return f"near {word!r}: {', '.join(near)}" if near else ""
 
 
@@ -114,5 +115,5 @@ def _matching(pattern: str, ids: Iterable[str]) -> list[str]:
 
 
 def _nearest(pattern: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(pattern, sorted(known), n=MOST_NEAR, cutoff=0.3)
+    near = difflib.get_close_matches(pattern, sorted(known), n=MAX_NEAR, cutoff=0.3)
     return f"; nearest: {', '.join(near)}" if near else ""

@@ -1,8 +1,11 @@
-"""Judges the properties of a target that is far away in several processes, which wait for its answers at the same time.
+"""Judgement of a distant target's properties in several processes.
 
-This process collects the properties, and starts and measures the target. Then it forks: each process judges one property
-after the other, and sends everything that it would record to this one, which alone keeps the run folder and the terminal.
-Results are taken in the order of the properties, so a run looks the same whatever the number of processes is.
+The processes wait for its responses at the same time.
+
+This process collects the properties, and starts and measures the target. Then it forks: each process judges one
+property after the other, and sends everything that it would record to this one, which alone keeps the run folder and
+the terminal. Results are taken in the order of the properties, so a run looks the same whatever the number of processes
+is.
 
 A process that ends before its property does makes that property inconclusive, and another one takes its place.
 """
@@ -32,6 +35,10 @@ RECORD, REPORT, DONE = "record", "report", "done"
 """The kinds of messages: a call of the recorder, a report of pytest, and the end of a property."""
 
 _Send = Callable[[tuple[str, Any]], None]
+
+
+POLL_S = 1.0
+"""Longest wait before an interrupt is looked for again."""
 
 
 class _SentRecorder:
@@ -105,10 +112,6 @@ def _judge_share(
         # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
         item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
         send((DONE, None))
-
-
-POLL_S = 1.0
-"""Longest wait before an interrupt is looked for again."""
 
 
 @dataclass(slots=True)
@@ -191,7 +194,8 @@ class Shares:
     def _urgency(self, index: int) -> tuple[bool, int]:
         """Return what properties are begun in the order of, the longest first.
 
-        These are sweeps, and properties whose examples run one by one; then those whose pinned examples wait most often.
+        These are sweeps, and properties whose examples run one by one; then those whose pinned examples wait most
+        often.
         """
         item = self._items[index]
         is_long = any(map(item.get_closest_marker, (marks.SWEPT, marks.IN_ORDER)))
@@ -258,12 +262,8 @@ class Shares:
         for clause in clauses_of(item):
             key = CellKey(clause.id, chosen.target.id, chosen.listener)
             result.records.append(("inconclusive", (key, name, reason), {}))
-        report = pytest.TestReport(
-            item.nodeid, item.location, {}, "failed", "inconclusive: " + reason, "call"
-        )
-        result.reports = [
-            self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        ]
+        report = pytest.TestReport(item.nodeid, item.location, {}, "failed", "inconclusive: " + reason, "call")
+        result.reports = [self._config.hook.pytest_report_to_serializable(config=self._config, report=report)]
         result.is_complete = True
         self._shares.remove(share)
         share.connection.close()
@@ -292,15 +292,16 @@ class Shares:
         hook = item.ihook
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for data in result.reports:
-            report = self._config.hook.pytest_report_from_serializable(
-                config=self._config, data=data
-            )
+            report = self._config.hook.pytest_report_from_serializable(config=self._config, data=data)
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
 def _waits(values: Mapping[str, Any]) -> int:
-    """Return about how often an example waits for the target, one time after the other: once for each element of a list."""
+    """Return about how often an example waits for the target.
+
+    The waits follow each other: one for each element of a list.
+    """
     lists = [value for value in values.values() if isinstance(value, list | tuple)]
     return max([1, *map(len, lists)])
 

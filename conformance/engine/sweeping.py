@@ -1,11 +1,13 @@
-"""Judges every item of a list, one by one: each gets a record, and items that fail in the same way are one failure.
+"""Sweep over a list, which judges every item one by one.
+
+Each item gets a record. Items that fail in the same way count as one failure.
 
 A property over drawn items would leave out some of the list, and stop at its first failure. A sweep checks every
 item once, on a connection of its own, and only then reports what failed, with all items of one failure in its
 first line: "Produce v0-v2: the target closed the connection instead of answering".
 
-Items of a target that is far away are tried at the same time. Only what conforms at once is taken, or what the clause is not
-about; every other item is tried again in its turn, alone. So no item fails because others were tried next to it.
+Items of a target that is far away are tried at the same time. Only what conforms at once is taken, or what the clause
+is not about; every other item is tried again in its turn, alone. So no item fails because others were tried next to it.
 """
 
 from __future__ import annotations
@@ -43,13 +45,18 @@ from fixtures.under_test.broker import Broker
 from wire.exchange import Exchange, Outcome, Step
 
 AT_ONCE = 32
-"""Items that wait for their answers at the same time. A sweep of all versions has some 500; one by one they take 200 s at a
-round trip of 0.2 s."""
+"""Items that wait for their answers at the same time. A sweep of all versions has some 500; one by one they take 200
+s at a round trip of 0.2 s."""
 
 
-def tried_ahead(
-    broker: Broker, items: Iterable[Item], check: Check
-) -> Iterator[tuple[Item, Check]]:
+SILENT_ITEMS = 8
+"""A sweep stops after this many silent items: it has failed anyway, and each one costs a silence bound."""
+ENDS_ALONE = (
+    "the oldest and the newest version of each API; a listener before this one differs in TLS alone and has them all"
+)
+
+
+def tried_ahead(broker: Broker, items: Iterable[Item], check: Check) -> Iterator[tuple[Item, Check]]:
     """Yield each item with the check to call for it: the given one, or one that repeats what was found ahead."""
     if not broker.is_shared:
         yield from ((item, check) for item in items)
@@ -82,18 +89,11 @@ def _repeat(exchange: Exchange, steps: Sequence[Step], broker: Broker, item: Ite
     return exchange
 
 
-SILENT_ITEMS = 8
-"""A sweep stops after this many silent items: it has failed anyway, and each one costs a silence bound."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Failed:
     item: Item
     problem: Problem
     steps: tuple[Step, ...]
-
-
-ENDS_ALONE = "the oldest and the newest version of each API; a listener before this one differs in TLS alone and has them all"
 
 
 def oldest_and_newest(items: Iterable[Item]) -> Iterator[Item]:
@@ -110,8 +110,9 @@ class Sweep(NamedTuple):
         items: returns the items that a target has.
         check: checks one of them.
         skipped: returns the names of the APIs that it would have, but that are not requested of the target.
-        is_of_ranges: whether the items are versions of APIs in ascending order, of which the ends are enough where a listener
-            differs in TLS alone: what is missed is a broker that serves a version in the middle of a range otherwise over TLS.
+        is_of_ranges: whether the items are versions of APIs in ascending order, of which the ends are enough where a
+            listener differs in TLS alone: what is missed is a broker that serves a version in the middle of a range
+            otherwise over TLS.
     """
 
     items: Callable[[Broker], Iterable[Item]]
@@ -146,10 +147,11 @@ class Sweep(NamedTuple):
             raise trouble
         judge.raise_first()
 
-    def _check_ends(
-        self, judge: Judge, broker: Broker
-    ) -> tuple[list[_Failed], HarnessError | None]:
-        """Check the ends of each range, and the whole range of an API that fails at one of them, so that all that fail are named."""
+    def _check_ends(self, judge: Judge, broker: Broker) -> tuple[list[_Failed], HarnessError | None]:
+        """Check the ends of each range, and all of a range if an end fails.
+
+        The check of the complete range names every item of the API that fails.
+        """
         items = tuple(self.items(broker))
         ends = tuple(oldest_and_newest(items))
         failed, trouble = _check_all(judge, broker, ends, self.check)
@@ -217,7 +219,10 @@ def _check_all(
 
 
 def _is_fresh(judge: Judge, broker: Broker, item: Item, problem: Exception) -> bool:
-    """Return whether the target was started again after an item did not conform, so that the item is to be checked again."""
+    """Return whether the target was started again after an item did not conform.
+
+    The item is then to be checked again.
+    """
     if isinstance(problem, Problem) and broker.was_away():
         return True
     is_rejected = isinstance(problem, UnsatisfiedAssumption)
@@ -244,9 +249,7 @@ def _check_one(judge: Judge, broker: Broker, item: Item, check: Check) -> Except
     return None
 
 
-def _still_failing(
-    judge: Judge, broker: Broker, failed: Sequence[_Failed], check: Check
-) -> list[_Failed]:
+def _still_failing(judge: Judge, broker: Broker, failed: Sequence[_Failed], check: Check) -> list[_Failed]:
     """Request refused items again; note those that are served now, and return what still fails.
 
     Seen: 3.4.1 refuses LeaveGroup v0-v2 until its group coordinator has started.
@@ -280,9 +283,7 @@ def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _
             # After its response or close, a process may take a moment to end.
             broker.await_end()
         except BrokerGone as gone:
-            crashing = _Failed(
-                item, CrashingItem(*crash_in_words(str(gone))), tuple(broker.journal)
-            )
+            crashing = _Failed(item, CrashingItem(*crash_in_words(str(gone))), tuple(broker.journal))
     if crashing is not None and broker.can_restart:
         broker.restart()
     return crashing
@@ -295,7 +296,9 @@ def was_silent(journal: Sequence[Step]) -> bool:
 
 
 def _alike(failed: Sequence[_Failed], declared: Sequence[str]) -> list[list[_Failed]]:
-    """Group failures with equal words, in order of their first occurrence; those that are declared are apart from the others.
+    """Group failures with equal words, in order of their first occurrence.
+
+    Failures that are declared are apart from the others.
 
     Args:
         failed: the failures.

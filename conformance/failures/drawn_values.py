@@ -1,4 +1,4 @@
-"""Reads a property's drawn values back from the text that is stored with a failure.
+"""Reader of a property's drawn values from the text stored with a failure.
 
 The text is the output of `repr`, so arguments of properties keep their names, such as `place`: older run folders have
 them. Nothing in the text is executed: only literals, the classes and members below, and `range` are accepted, so
@@ -58,9 +58,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
 
 `merged("drawn_values")` is what the properties of proposals draw.
 """
-MEMBERS: Mapping[str, Given | Earlier] = {
-    str(member): member for kind in (Given, Earlier) for member in kind
-}
+MEMBERS: Mapping[str, Given | Earlier] = {str(member): member for kind in (Given, Earlier) for member in kind}
 DEEPEST = 40
 
 

@@ -33,8 +33,8 @@ class StoredFailure:
         message: what was observed.
         example: the drawn values, as text.
         sent: the bytes that were sent, by connection, in order.
-        needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
-            versions of the suite shared connections between examples.
+        needs_earlier_requests: whether it occurred only after requests of other examples on the same connection;
+            earlier versions of the suite shared connections between examples.
         verdict: what its example showed: "violates" or "informational".
         role: what the target was judged as: "broker", "client" or "operation".
         client_command: what a user said about a client that is a command; empty for any other target.
@@ -102,9 +102,7 @@ def read_failure(path: Path) -> StoredFailure:
     except OSError as error:
         raise NoStoredFailure(_what_is_there(path, folder, error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoStoredFailure(
-            f"{folder / FACTS_FILE} does not describe a failure: {error!r}"
-        ) from error
+        raise NoStoredFailure(f"{folder / FACTS_FILE} does not describe a failure: {error!r}") from error
 
 
 def _what_is_there(path: Path, folder: Path, error: OSError) -> str:

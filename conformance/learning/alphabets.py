@@ -1,4 +1,6 @@
-"""Letters, which are named inputs of a connection, and the alphabets of them: words of letters are what learning sends.
+"""Letters and alphabets of the learner.
+
+Letters are named inputs of a connection. Learning sends words, which are sequences of letters.
 
 A letter is one write in most cases. Its bytes are the same in every word, so its response can be recognised by its
 correlation id, which no other letter has.
@@ -44,6 +46,14 @@ from wire.sasl import (
     plain_token,
 )
 
+SMALL, LARGE = "small", "large"
+"""With the small alphabet learning takes seconds; the large one contains it."""
+SIZES = (SMALL, LARGE)
+FIRST_CORRELATION_ID = 1000
+ODD_TAG = TaggedField(tag=9, data=b"odd")
+OTHER_CLUSTER = "another-cluster"
+UNASSIGNED_KEY = 9999
+
 
 class Sending(enum.Enum):
     """How a letter is sent."""
@@ -87,15 +97,6 @@ Alphabet = Mapping[str, Letter]
 """The letters that words consist of, by name, in the order in which they are tried."""
 
 
-SMALL, LARGE = "small", "large"
-"""With the small alphabet learning takes seconds; the large one contains it."""
-SIZES = (SMALL, LARGE)
-FIRST_CORRELATION_ID = 1000
-ODD_TAG = TaggedField(tag=9, data=b"odd")
-OTHER_CLUSTER = "another-cluster"
-UNASSIGNED_KEY = 9999
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterFacts:
     """What the letters for a listener depend on.
@@ -137,10 +138,9 @@ def alphabet_of(size: str, facts: LetterFacts) -> Alphabet:
 
 
 def _is_described(letter: Letter, highest: int) -> bool:
-    """Return whether no request of a letter is in a version that the target serves, but whose layout no schema describes."""
+    """Return whether schemas describe every served version that the requests of a letter use."""
     return not any(
-        each.api_key == API_VERSIONS_KEY and NEWEST_VERSION < each.api_version <= highest
-        for each in letter.requests
+        each.api_key == API_VERSIONS_KEY and NEWEST_VERSION < each.api_version <= highest for each in letter.requests
     )
 
 
@@ -263,18 +263,14 @@ class _Writer:
         # After SaslHandshake v0 it is an empty token; 0.10 and others ignore it, so a sentinel follows.
         yield self._frame("empty frame", 0)
         yield self._frame("frame of one byte", 1)
-        yield self._frame(
-            "header without client id", CLIENT_ID_OFFSET, correlation_id=first.correlation_id
-        )
+        yield self._frame("header without client id", CLIENT_ID_OFFSET, correlation_id=first.correlation_id)
         yield self._size("size above the limit", SOCKET_REQUEST_MAX_BYTES + 1)
         yield self._size("largest size", INT32_MAX)
         if not self._facts.is_encrypted:
             # Over TLS some releases look at a request that came together with another one only later.
             yield Letter(name="v0 and v3 in one write", requests=(first, second))
             half = replace(first, data=first.data[: len(first.data) // 2], broken="half a frame")
-            yield Letter(
-                name="half of v0, then the end", requests=(half,), sending=Sending.THEN_END
-            )
+            yield Letter(name="half of v0, then the end", requests=(half,), sending=Sending.THEN_END)
 
     def _numbered(self, build: Callable[..., Request], **values: object) -> Request:
         return build(correlation_id=next(self._correlation_ids), **values)
@@ -285,9 +281,7 @@ class _Writer:
     def _ids(self, name: str, cluster_id: str | None, node_id: int) -> Letter:
         return self._versions(name, version=5, cluster_id=cluster_id, node_id=node_id)
 
-    def _old_header(
-        self, name: str, *, version: int, header_version: int = PLAIN_REQUEST_HEADER
-    ) -> Letter:
+    def _old_header(self, name: str, *, version: int, header_version: int = PLAIN_REQUEST_HEADER) -> Letter:
         request = self._numbered(
             build_mixed,
             version=version,
@@ -318,9 +312,7 @@ class _Writer:
         kind: AnswerKind = AnswerKind.OTHER,
     ) -> Letter:
         content = READABLE_BODIES[api_key, 0] if body is None else body
-        request = self._numbered(
-            build_bare_request, api_key=api_key, api_version=version, body=content, broken=""
-        )
+        request = self._numbered(build_bare_request, api_key=api_key, api_version=version, body=content, broken="")
         return Letter(name=name, requests=(request,), kind=kind)
 
     def _frame(self, name: str, kept: int, **values: int) -> Letter:

@@ -1,8 +1,10 @@
-"""Compares a listener with its model by the shortest word that distinguishes the two.
+"""Comparison of a listener with its model.
 
-Words come from a complete test suite for a machine, by the HSI method: a target with at most `extra_states` more states than the machine
-that gives the outputs of the machine to every word of the suite is equal to the machine. A suite without random words is the same in
-every run.
+The result is the shortest word that distinguishes the two.
+
+Words come from a complete test suite for a machine, by the HSI method: a target with at most `extra_states` more states
+than the machine that gives the outputs of the machine to every word of the suite is equal to the machine. A suite
+without random words is the same in every run.
 
 Source: Petrenko, Yevtushenko, von Bochmann: Nondeterministic state machines in protocol conformance testing (1993).
 """
@@ -15,6 +17,9 @@ from functools import cache
 from conformance.learning.querying import Listening
 from reports.machines.learned import MachineDifference
 from reports.machines.machine import Machine, Word, ends_word
+
+WORDS_AHEAD = 64
+"""Words that a target far away is sent before the first of them is compared."""
 
 
 def suite_of(machine: Machine, extra_states: int) -> list[Word]:
@@ -69,7 +74,10 @@ def _until_end(machine: Machine, state: int, word: Word) -> Word:
 
 
 def _identifiers(machine: Machine) -> dict[int, tuple[Word, ...]]:
-    """Return for each state the words that separate it from every other one; two states share a word that separates them."""
+    """Return, for each state, the words that separate it from every other one.
+
+    Two states share a word that separates them.
+    """
     states = range(len(machine.moves))
 
     @cache
@@ -77,17 +85,9 @@ def _identifiers(machine: Machine) -> dict[int, tuple[Word, ...]]:
         return machine.separating(lower, higher)
 
     return {
-        state: tuple(
-            dict.fromkeys(
-                between(min(state, other), max(state, other)) for other in states if other != state
-            )
-        )
+        state: tuple(dict.fromkeys(between(min(state, other), max(state, other)) for other in states if other != state))
         for state in states
     }
-
-
-WORDS_AHEAD = 64
-"""Words that a target far away is sent before the first of them is compared."""
 
 
 def first_difference(listening: Listening, machine: Machine, extra_states: int) -> Word | None:
@@ -103,9 +103,7 @@ def first_difference(listening: Listening, machine: Machine, extra_states: int) 
     return None
 
 
-def shortest_difference(
-    listening: Listening, model: Machine, extra_states: int
-) -> MachineDifference | None:
+def shortest_difference(listening: Listening, model: Machine, extra_states: int) -> MachineDifference | None:
     """Return the shortest word of the model's suite, or beginning of one, to which a listener responds otherwise.
 
     Returns:
@@ -128,10 +126,11 @@ def difference_at(listening: Listening, model: Machine, word: Word) -> MachineDi
     return MachineDifference(word=word, seen=listening.ask(word), expected=model.run(word))
 
 
-def costly_difference(
-    listening: Listening, model: Machine, letter: str
-) -> MachineDifference | None:
-    """Return the difference of the shortest word with which a letter silences or ends the target; None if the model does the same."""
+def costly_difference(listening: Listening, model: Machine, letter: str) -> MachineDifference | None:
+    """Return the difference of the shortest word in which a letter silences or ends the target.
+
+    Return None if the model does the same.
+    """
     for word in in_order(listening.costly_words(letter), model.letters):
         if model.run(word)[-1] != listening.ask(word)[-1]:
             return difference_at(listening, model, word)

@@ -1,4 +1,7 @@
-"""Learns the machine of a listener that differs from its model, by AALpy's KV algorithm and the suites of `differences`."""
+"""Learner of the machine of a listener that differs from its model.
+
+It uses AALpy's KV algorithm and the suites of `differences`.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ from reports.machines.machine import (
     minimal,
 )
 
-MOST_STATES = 40
+MAX_STATES = 40
 """A machine with more states is not learned to the end: something counts without a limit, or answers at random."""
-MOST_QUESTIONS = 100_000
+MAX_QUESTIONS = 100_000
 """So often the algorithm asks at most. A target whose answers no machine explains would make it ask for ever."""
 
 
@@ -45,7 +48,7 @@ def learn_machine(listening: Listening, extra_states: int) -> Machine:
         extra_states: how many states more than the result the target may have to be distinguished from it.
 
     Raises:
-        NotLearned: it has more states than `MOST_STATES`, or no machine explains its answers.
+        NotLearned: it has more states than `MAX_STATES`, or no machine explains its answers.
         OutOfPatience: it kept us waiting for too long.
     """
     letters = tuple(listening.alphabet)
@@ -75,7 +78,7 @@ class _Subject(SUL):  # type: ignore[misc]
             NotLearned: too many words were asked.
         """
         self.num_queries += 1
-        if self.num_queries > MOST_QUESTIONS:
+        if self.num_queries > MAX_QUESTIONS:
             raise NotLearned("no machine was found that explains all its answers")
         return list(self._listening.ask(tuple(word)))
 
@@ -102,8 +105,8 @@ class _SuiteOracle(Oracle):  # type: ignore[misc]
     def find_cex(self, hypothesis: Any) -> Word | None:
         """Return a word to which hypothesis and listener respond differently; None if the suite has none."""
         machine = _as_machine(self._letters, hypothesis)
-        if len(machine.moves) > MOST_STATES:
-            raise NotLearned(f"the target has more than {MOST_STATES} states")
+        if len(machine.moves) > MAX_STATES:
+            raise NotLearned(f"the target has more than {MAX_STATES} states")
         return first_difference(self._listening, machine, self._extra_states)
 
 
@@ -117,15 +120,16 @@ def _as_machine(letters: Word, learned: Any) -> Machine:
         return MachineMove(output, ends.get(last_of(output), numbers[after.state_id]))
 
     moves: list[Mapping[str, MachineMove]] = [
-        {each: move(state.output_fun[each], state.transitions[each]) for each in letters}
-        for state in states
+        {each: move(state.output_fun[each], state.transitions[each]) for each in letters} for state in states
     ]
     moves += [dict.fromkeys(letters, MachineMove(output, end)) for output, end in ends.items()]
     return minimal(letters, moves)
 
 
 def learn_listener(listening: Listening, model: Machine, extra_states: int) -> Learned:
-    """Compare a listener with its model, and learn its machine if it differs, which is certain to be found up to `extra_states` more states.
+    """Compare a listener with its model, and learn its machine if it differs.
+
+    A difference is certain to be found if the listener has at most `extra_states` more states than the model.
 
     Raises:
         HarnessError: the target cannot be reached, or kept us waiting for too long.

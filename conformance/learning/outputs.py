@@ -1,4 +1,6 @@
-"""Outputs: what a target does with a letter, in a few exact words that are comparable between targets.
+"""Outputs: what a target does with a letter, in a few exact words.
+
+The words are comparable between targets.
 
 Bytes that may differ between two correct responses are left out: tables are compared with the target's own first one,
 throttle times and epochs are ignored. "closed" and "silent" end a word: nothing that follows can change.

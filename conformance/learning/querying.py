@@ -1,4 +1,7 @@
-"""Asks a listener for the outputs of words, each on a new connection, and remembers every answer by its beginning."""
+"""Queries to a listener for the outputs of words.
+
+Each query uses a new connection. The outputs are remembered for every word and for its beginnings.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from wire.hidden_secrets import is_token
 
 REPETITIONS = 10
 """How often a word is sent again that got two different answers."""
-MOST_SILENCES = 3
+MAX_SILENCES = 3
 """Words that end with the silence of one letter; each costs a silence bound."""
 
 
@@ -76,8 +79,8 @@ class Listening:
         """Return the outputs of a word; it is sent only if they are not known.
 
         Raises:
-            CostlyLetter: it has a letter that was left without response or close in `MOST_SILENCES` words, or the word before it
-                ended the target.
+            CostlyLetter: it has a letter that was left without response or close in `MAX_SILENCES` words, or the word
+                before it ended the target.
             HarnessError: the target cannot be reached, or never does the same.
         """
         for _ in range(REPETITIONS):
@@ -101,9 +104,7 @@ class Listening:
     def costly_words(self, letter: str) -> list[Word]:
         """Return the words that ended with the silence or the end of the target after a letter."""
         return [
-            word
-            for word, output in self._outputs.items()
-            if word[-1] == letter and last_of(output) in (SILENT, ENDED)
+            word for word, output in self._outputs.items() if word[-1] == letter and last_of(output) in (SILENT, ENDED)
         ]
 
     def leave_out(self, letter: str) -> None:
@@ -128,7 +129,10 @@ class Listening:
         return (*outputs, *[last] * missing)
 
     def send(self, word: Word) -> list[str]:
-        """Send a word on a new connection, whether or not its outputs are known; return them up to the end of the connection."""
+        """Send a word on a new connection, and return its outputs up to the end of the connection.
+
+        Send it whether or not the outputs are already known.
+        """
         self.queries += 1
         self.broker.begin_example()
         with self._connect() as connection:
@@ -161,7 +165,7 @@ class Listening:
     def _converse(self, connection: Connection, word: Word) -> Iterator[_AskedLetter]:
         """Send a word letter by letter, up to the end of the connection."""
         for name in word:
-            if self._silences[name] >= MOST_SILENCES:
+            if self._silences[name] >= MAX_SILENCES:
                 raise CostlyLetter(name, "no response and no close")
             letter = self.alphabet[name]
             exchanges = letter.send(connection)

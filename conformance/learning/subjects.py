@@ -1,4 +1,4 @@
-"""What is learned: a listener of a target, and the reference model of the same listener in memory."""
+"""Subjects of learning: a target's listener, or its reference model in memory."""
 
 from __future__ import annotations
 
@@ -121,10 +121,7 @@ def machine_of_model(model: Broker, alphabet: Alphabet) -> Machine:
     while len(moves) < len(access):
         word = access[len(moves)]
         moves.append(
-            {
-                letter: MachineMove(listening.ask((*word, letter))[-1], number_of((*word, letter)))
-                for letter in alphabet
-            }
+            {letter: MachineMove(listening.ask((*word, letter))[-1], number_of((*word, letter))) for letter in alphabet}
         )
     return minimal(tuple(alphabet), moves)
 

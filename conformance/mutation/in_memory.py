@@ -1,4 +1,7 @@
-"""The in-memory part of the mutation score: all faults of a model, all properties that need no socket, and many seeds."""
+"""In-memory part of the mutation score.
+
+It tries all faults of a model with all properties that need no socket, with many seeds.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ BYSTANDER_EXAMPLES = 40
 """Examples for properties whose clauses a fault does not break, not counting pinned ones: by far most of the work."""
 QUICK_BYSTANDER_EXAMPLES = 10
 QUICK_BYSTANDER_SHARE = 12
-"""In a quick measurement, each property meets one of this many bystanders, and each bystander one of this many properties."""
+"""In a quick measurement, each property meets one of this many bystanders, and each bystander one of this many
+properties."""
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
@@ -64,7 +68,10 @@ def judged_in_memory(subject: Subject) -> dict[str, tuple[str, ...]]:
 
 
 def clauses_in_memory(subject: Subject) -> set[str]:
-    """Return the clauses that are judged in memory: those of a model that is judged over TCP as well if all their properties can."""
+    """Return the clauses that are judged in memory.
+
+    A clause of a model that is also judged over TCP counts only if all its properties can judge the model in memory.
+    """
     here = judged_in_memory(subject)
     judged = {clause for clauses in here.values() for clause in clauses}
     if not subject.is_judged_over_tcp:
@@ -115,9 +122,7 @@ def measure(
         tried = [each for work in results(judged, advance) for each in work]
         # Count only pairs that caught: a property that cannot see a fault would run up to the cap for every seed.
         pairs = {(each.property_name, each.fault) for each in tried if each.caught}
-        caught = {
-            name: [each for each in broken[name] if (name, each) in pairs] for name in properties
-        }
+        caught = {name: [each for each in broken[name] if (name, each) in pairs] for name in properties}
         certain = _certain(subject, faults, tried) if quick else set()
         left = {name: [each for each in caught[name] if each not in certain] for name in properties}
         keys = [
@@ -126,10 +131,7 @@ def measure(
             if left[name] and not subject.properties()[name].is_deep
             for seed in seeds_of(subject, name, seeds)
         ]
-        counted = [
-            pool.submit(_examples_to_kill, subject.name, name, left[name], seed)
-            for name, seed in keys
-        ]
+        counted = [pool.submit(_examples_to_kill, subject.name, name, left[name], seed) for name, seed in keys]
         killed = dict(zip(keys, results(counted, advance), strict=True))
     reference, *blames = blames_of(subject, ("", *faults), tried)
     return InMemoryResult(
@@ -151,18 +153,20 @@ def _blame(model: str, property_name: str, faults: Sequence[str], count: int) ->
     return blame(SUBJECTS[model], property_name, faults, count)
 
 
-def _examples_to_kill(
-    model: str, property_name: str, faults: Sequence[str], seed: int
-) -> dict[str, int | None]:
+def _examples_to_kill(model: str, property_name: str, faults: Sequence[str], seed: int) -> dict[str, int | None]:
     return examples_to_kill(SUBJECTS[model], property_name, faults, seed)
 
 
 def bystanders(
     subject: Subject, faults: Sequence[str], property_name: str, *, index: int = 0, share: int = 1
 ) -> list[str]:
-    """Return the faults that a property may not blame; none if it takes too long, as one that goes through a list about the model does.
+    """Return the faults, or a share of them, that do not break the property's clauses.
 
-    Any other property about the model may blame each fault for its own clause, but for no MUST that the fault does not break.
+    The property may not blame these faults. Return none if the property is deep, or if it goes through a list about the
+    model: both take too long.
+
+    Any other property about the model may blame each fault for its own clause, but for no MUST that the fault does not
+    break.
 
     Args:
         subject: the model.
@@ -238,9 +242,7 @@ def kills_of_standard_run(
         Kill(
             clause=clause,
             defect=subject.named(fault),
-            examples=()
-            if fault in uncounted
-            else fewest_examples(killed, judging[clause], fault, seeds),
+            examples=() if fault in uncounted else fewest_examples(killed, judging[clause], fault, seeds),
             pinned=any((name, fault) in pinned for name in judging[clause]),
             cap=largest_budget(subject, judging[clause]),
         )

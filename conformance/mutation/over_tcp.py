@@ -1,4 +1,6 @@
-"""The part of the mutation score that needs sockets: the suite itself, run by pytest against reference brokers.
+"""The part of the mutation score that needs sockets.
+
+pytest runs the suite itself against reference brokers.
 
 It judges what cannot be judged in memory (TLS, metrics, the request log, quotas), and a sample of the rest to verify
 that both transports agree. For what it catches, brokers with the defects show how many generated examples that takes.
@@ -47,7 +49,8 @@ TRANSPORT = "over TCP"
 SAMPLE = 2
 """Number of defects that the complete suite runs against, although they could be judged in memory."""
 QUICK_SHARE = 18
-"""In a quick measurement, of this many defects that break no clause judged here one meets the properties that need sockets."""
+"""In a quick measurement, of this many defects that break no clause judged here one meets the properties that need
+sockets."""
 BROKERS_PER_RUN = {Tier.SMOKE: 24, Tier.STANDARD: 7}
 """Chosen so that all runs take about the same time, and there are not too many."""
 SEEDS_AT_ONCE = 5
@@ -136,9 +139,7 @@ def run_all(runs: Sequence[Run], folder: Path, jobs: int) -> dict[Run, Path]:
     def check(run: Run, ended: EndedRun) -> None:
         if ended.status not in EXPECTED_STATUSES:
             output = "\n".join(ended.lines)
-            raise HarnessError(
-                f"the run against {', '.join(run.defects)} ended with status {ended.status}:\n{output}"
-            )
+            raise HarnessError(f"the run against {', '.join(run.defects)} ended with status {ended.status}:\n{output}")
 
     processes = SuiteProcesses[Run](jobs=jobs, variables={"KAFKA_CONFORMANCE_PROFILE": PROFILE})
     processes.run({run: _options(run, folders[run]) for run in runs}, check)
@@ -176,9 +177,7 @@ def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
             found = violations(folder, f"{REFERENCE}+{defect}")
             breaks = tuple(clause for clause in DEFECTS[defect].breaks if clause in judged)
             violated = {clause for clause, _ in found}
-            blames.append(
-                Blame(defect=defect, breaks=breaks, violated=violated, transport=TRANSPORT)
-            )
+            blames.append(Blame(defect=defect, breaks=breaks, violated=violated, transport=TRANSPORT))
             catches += [
                 Catch(
                     clause=clause,
@@ -195,17 +194,12 @@ def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> d
     """Count for each property the defects that break its clauses and were caught over TCP."""
     found = all_properties()
     return {
-        name: sum(
-            bool(set(found[name].clauses) & set(blame.breaks) & set(blame.violated))
-            for blame in blames
-        )
+        name: sum(bool(set(found[name].clauses) & set(blame.breaks) & set(blame.violated)) for blame in blames)
         for name in properties
     }
 
 
-def counted_kills(
-    catches: Sequence[Catch], *, seeds: int, jobs: int, quick: bool = False
-) -> list[Kill]:
+def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int, quick: bool = False) -> list[Kill]:
     """Count examples to the kill, seed by seed, for each property that caught its defect in a run of the suite.
 
     Args:
@@ -254,7 +248,9 @@ def _parts(seeds: range) -> Iterator[range]:
 def count_on_brokers(
     property_name: str, defects: Sequence[str], seeds: Sequence[int], quick: bool = False
 ) -> tuple[Collection[str], Mapping[int, Mapping[str, int | None]]]:
-    """Start the plain reference broker and those with the defects, and count the examples for each seed that shares them.
+    """Start the reference broker with and without the defects, and count examples to the kill.
+
+    All seeds share these brokers.
 
     Returns:
         The defects that a pinned example catches; and by seed and defect, the number of generated examples to the kill.
@@ -274,6 +270,4 @@ def count_on_brokers(
         pinned = caught_by_pinned(subject, property_name, defects)
         left = [each for each in defects if not (quick and each in pinned)]
         counted = seeds if left else ()
-        return pinned, {
-            seed: examples_to_kill(subject, property_name, left, seed) for seed in counted
-        }
+        return pinned, {seed: examples_to_kill(subject, property_name, left, seed) for seed in counted}

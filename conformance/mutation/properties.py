@@ -1,4 +1,6 @@
-"""Runs the properties of brokers and of clients without pytest, on values that are drawn once for many targets.
+"""Runs the properties of brokers and of clients without pytest.
+
+Values are drawn once and used for many targets.
 
 As long as no example fails, what Hypothesis draws next does not depend on a target's behaviour. So one sequence of
 examples serves the reference broker and all its defects, and is drawn only once; likewise for the model client.
@@ -85,7 +87,10 @@ class Property:
         return self._marked(marks.LISTENERS)
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
-        """Return the listeners of a broker that the property runs on, in its own order; none on which a need is not met."""
+        """Return the listeners of a broker that the property runs on, in the property's order.
+
+        A listener on which a need of the property is not met is left out.
+        """
         there = broker.running.addresses
         wanted = (name for name in dict.fromkeys(self.listeners or there) if name in there)
         return tuple(name for name in wanted if self._is_provided(broker.sibling(name)))

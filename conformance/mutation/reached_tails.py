@@ -1,6 +1,9 @@
-"""Counts which properties send the tails of each dimension of a request in a standard run.
+"""Counts which properties send rare request values (tails) in a standard run.
 
-The drawn and the pinned examples are counted. Examples that a target rejects are counted too, because that depends on the target.
+Tails are counted for each dimension in which requests vary.
+
+The drawn and the pinned examples are counted. Examples that a target rejects are counted too, because that depends on
+the target.
 """
 
 from __future__ import annotations

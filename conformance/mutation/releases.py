@@ -1,4 +1,6 @@
-"""Planted defects of the clause that compares releases, which no single target can violate.
+"""Planted defects of the clause that compares releases.
+
+No single target can violate this clause.
 
 Reference brokers of two adjacent releases get the same bytes in memory, as `kafka-conformance changes` sends them to
 real brokers. The newer one has the defect: the difference that it makes has to be reported as not predicted.
@@ -57,9 +59,7 @@ def measure(defects: Sequence[str]) -> InMemoryResult:
             )
         )
         if name:
-            kills.append(
-                Kill(clause=CLAUSE, defect=name, examples=(first,), pinned=by_stored, cap=COUNT)
-            )
+            kills.append(Kill(clause=CLAUSE, defect=name, examples=(first,), pinned=by_stored, cap=COUNT))
     return InMemoryResult(reference=blames[0], blames=blames[1:], kills=kills, kills_of_property={})
 
 

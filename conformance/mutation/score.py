@@ -1,4 +1,7 @@
-"""The mutation score: which defects each clause caught and how fast, everything that is wrong, and tables of it for readers."""
+"""The mutation score: which defects each clause caught, and how fast.
+
+Speed is counted in examples. The score also lists everything that is wrong, and has tables for readers.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,12 @@ from conformance.mutation.reached_tails import Reach
 
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """The minimum number of planted defects for a clause, by level; one for any other level."""
+
+
+COLUMNS = ("clause", "defect", "seeds", "budget", "median", "95 %", "pinned", "result")
+TAIL_COLUMNS = ("dimension", "tail", "pinned", "drawn", "by")
+MAX_PROPERTIES = 2
+"""How many properties the terminal names for a tail; Markdown and JSON name all."""
 
 
 def defects_asked_of(level: Level) -> int:
@@ -57,7 +66,10 @@ class Kill:
 
     @property
     def median(self) -> float:
-        """The median number of examples; infinite if more than half of the seeds caught nothing, not a number if none was counted."""
+        """The median number of examples to the kill.
+
+        It is infinite if more than half of the seeds caught nothing, and NaN if no seed was counted.
+        """
         if not self.examples:
             return math.nan
         return statistics.median_low(_with_infinity(self.examples))
@@ -101,9 +113,7 @@ class Blame:
     @property
     def also(self) -> list[str]:
         """Clauses that were found violated although the defect does not break them."""
-        return sorted(
-            clause for clause in set(self.violated) - set(self.breaks) if not is_of_model(clause)
-        )
+        return sorted(clause for clause in set(self.violated) - set(self.breaks) if not is_of_model(clause))
 
     @property
     def is_exact(self) -> bool:
@@ -247,12 +257,6 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-COLUMNS = ("clause", "defect", "seeds", "budget", "median", "95 %", "pinned", "result")
-TAIL_COLUMNS = ("dimension", "tail", "pinned", "drawn", "by")
-MOST_PROPERTIES = 2
-"""How many properties the terminal names for a tail; Markdown and JSON name all."""
-
-
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
     """Yield a row for each clause and defect that breaks it, in catalogue order."""
     inexact = {blame.defect: blame for blame in score.blames if not blame.is_exact}
@@ -306,17 +310,14 @@ def _properties_of(reach: Reach) -> list[str]:
         {*reach.pinned, *drawn},
         key=lambda name: (name not in reach.pinned, -drawn.get(name, 0), name),
     )
-    return [
-        f"{name} ({'pinned' if name in reach.pinned else f'{drawn[name]} of {reach.seeds}'})"
-        for name in names
-    ]
+    return [f"{name} ({'pinned' if name in reach.pinned else f'{drawn[name]} of {reach.seeds}'})" for name in names]
 
 
 def terminal_tables(score: Score) -> Iterator[Table]:
     """Yield the tables for a terminal: kills, and tails where they were measured."""
     yield _table(COLUMNS, rows(score))
     if score.reaches:
-        yield _table(TAIL_COLUMNS, tail_rows(score, most=MOST_PROPERTIES))
+        yield _table(TAIL_COLUMNS, tail_rows(score, most=MAX_PROPERTIES))
 
 
 def _table(columns: Sequence[str], content: Iterable[tuple[str, ...]]) -> Table:
@@ -355,6 +356,4 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
 
 def _markdown_table(columns: Sequence[str], table: Sequence[tuple[str, ...]]) -> list[str]:
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    return lines + [
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table
-    ]
+    return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table]

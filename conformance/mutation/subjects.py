@@ -1,4 +1,7 @@
-"""What is judged in memory with planted faults: the reference broker, the model client, the model proxy, and what proposals bring."""
+"""Models that are judged in memory with planted faults.
+
+These are the reference broker, the model client, the model proxy, and the models of proposals.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,10 @@ def reference_broker(with_defect: BrokerWith = broker_with) -> Subject:
 
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:
-    """Return the listeners on which a property can judge the reference broker without a socket; none if it needs one."""
+    """Return the listeners on which a property can judge the reference broker without a socket.
+
+    Return none if the property needs a socket.
+    """
     return SUBJECTS[REFERENCE].listeners(judged)
 
 
@@ -119,7 +125,8 @@ def _of_broker(
 
     @functools.cache
     def at(fault: str, listener: str) -> Broker:
-        # As in a run, a broker is asked before its first property: what is asked inside one is a connection more in its example.
+        # As in a run, a broker is asked before its first property: what is asked inside one is a connection more in its
+        # example.
         broker = with_fault(fault).sibling(listener)
         broker.ask_for_table()
         return broker

@@ -1,6 +1,9 @@
-"""The dimensions in which requests vary, such as the client id, and the rare values of each that a broker may handle wrongly.
+"""The dimensions in which requests vary, and the rare values (tails) of each.
 
-The tails of a dimension are named conditions on its values. `reached_tails.py` counts which of them a standard run sends.
+One dimension is the client id. A broker may handle a rare value wrongly.
+
+The tails of a dimension are named conditions on its values. `reached_tails.py` counts which of them a standard run
+sends.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from strategies.field_values import (
     FIRST_TAG_NOBODY_KNOWS,
     FIRST_TWO_BYTE_SIZE,
     KNOWN_CLIENTS,
-    LARGEST_TAG_SECTION,
-    MOST_TAGS_SERVED,
+    MAX_TAG_SECTION,
+    MAX_TAGS_SERVED,
     ManyTags,
     Software,
 )
@@ -43,13 +46,47 @@ from wire.headers import CLIENT_ID_LENGTH_END
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, NO_TAGS, TaggedField
 
 _V0_BYTES = len(build_request(version=0).data) - SIZE_BYTES
-CUT_CLIENT_ID = frozenset(
-    build_truncated(0, kept).broken for kept in range(CLIENT_ID_LENGTH_END, _V0_BYTES)
-)
+CUT_CLIENT_ID = frozenset(build_truncated(0, kept).broken for kept in range(CLIENT_ID_LENGTH_END, _V0_BYTES))
 """What is wrong with a request of v0 to v2 whose client id is cut off."""
 
 Tails = Mapping[str, Callable[[Any], bool]]
 """Conditions on a value of a dimension, by name."""
+
+
+_NEXT_TO_BUFFERS = frozenset(size + more for size in BUFFER_SIZES for more in (-1, 0, 1))
+_TAGGED_FIELDS: Tails = {
+    "number below 100": lambda field: field.tag < FIRST_TAG_NOBODY_KNOWS,
+    "number of at least 2^28": lambda field: field.tag >= 2**28,
+    "number of at least 2^31": lambda field: field.tag >= 2**31,
+    "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
+}
+_DIMENSION_OF_PARAMETER: Mapping[str, str] = {
+    "client_id": "client id",
+    "other_client_id": "client id of another API",
+    "correlation_id": "correlation id of another API",
+    "tags": "tag in the body of another API",
+    "key": "API key with the low byte of ApiVersions",
+    "offset": "node id",
+    "variant": "cluster id",
+    "version": "version",
+    "pauses_ms": "pause in ms",
+    "idle_ms": "pause in ms",
+    "unused": "other connections",
+    "unfinished": "other connections",
+    "served": "other connections",
+    "resets": "reset",
+    "versions": "version",
+}
+"""What parameters of properties are, of which the property itself makes requests."""
+_DIMENSION_OF_KIND: Mapping[type, str] = {
+    Software: "software",
+    ManyTags: "tag section",
+    TaggedHeader: "header of another API",
+    ConnectionHistory: "earlier requests",
+}
+"""What values of these classes are."""
+_ROWS = (Software, Ids, UnservedRequest, ManyTags, TaggedField, ConnectionHistory)
+"""Named tuples, which are one value each."""
 
 
 class Pipeline(NamedTuple):
@@ -66,9 +103,6 @@ def _after_frame(data: bytes) -> bytes:
 
 def _requests_in(messages: Sequence[object]) -> list[Request]:
     return [each for each in messages if isinstance(each, Request)]
-
-
-_NEXT_TO_BUFFERS = frozenset(size + more for size in BUFFER_SIZES for more in (-1, 0, 1))
 
 
 def _has_size_of_buffer(text: str | None) -> bool:
@@ -90,12 +124,6 @@ def _says(*words: str) -> Callable[[str], bool]:
     return lambda broken: all(word in broken for word in words)
 
 
-_TAGGED_FIELDS: Tails = {
-    "number below 100": lambda field: field.tag < FIRST_TAG_NOBODY_KNOWS,
-    "number of at least 2^28": lambda field: field.tag >= 2**28,
-    "number of at least 2^31": lambda field: field.tag >= 2**31,
-    "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
-}
 DIMENSIONS: Mapping[str, Tails] = {
     "correlation id": {
         "negative": lambda value: value < 0,
@@ -142,9 +170,9 @@ DIMENSIONS: Mapping[str, Tails] = {
     "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
     "trailing bytes": {"any": bool, "64 KiB": lambda value: value >= 1 << 16},
     "tag section": {
-        "as many fields as every release takes": lambda value: value.number == MOST_TAGS_SERVED,
-        "one field more": lambda value: value.number == MOST_TAGS_SERVED + 1,
-        "65,536 bytes": lambda value: len(value.section) == LARGEST_TAG_SECTION,
+        "as many fields as every release takes": lambda value: value.number == MAX_TAGS_SERVED,
+        "one field more": lambda value: value.number == MAX_TAGS_SERVED + 1,
+        "65,536 bytes": lambda value: len(value.section) == MAX_TAG_SECTION,
     },
     "header of another API": {"with tags": lambda value: value.section != NO_TAGS},
     "correlation id of another API": {
@@ -194,9 +222,7 @@ DIMENSIONS: Mapping[str, Tails] = {
     },
     "earlier requests": {
         **{kind.value: partial(_has_earlier, kind) for kind in Earlier},
-        "in one write with the judged one": lambda history: (
-            bool(history.earlier) and history.at_once
-        ),
+        "in one write with the judged one": lambda history: bool(history.earlier) and history.at_once,
         "several, one by one": lambda history: len(history.earlier) > 1 and not history.at_once,
     },
     "reset": {"any": bool},
@@ -211,37 +237,8 @@ DIMENSIONS: Mapping[str, Tails] = {
         ),
     },
 }
-"""The dimensions in which requests vary, and the tails of each. A node id is the one sent, or its distance from the right one."""
-
-_DIMENSION_OF_PARAMETER: Mapping[str, str] = {
-    "client_id": "client id",
-    "other_client_id": "client id of another API",
-    "correlation_id": "correlation id of another API",
-    "tags": "tag in the body of another API",
-    "key": "API key with the low byte of ApiVersions",
-    "offset": "node id",
-    "variant": "cluster id",
-    "version": "version",
-    "pauses_ms": "pause in ms",
-    "idle_ms": "pause in ms",
-    "unused": "other connections",
-    "unfinished": "other connections",
-    "served": "other connections",
-    "resets": "reset",
-    "versions": "version",
-}
-"""What parameters of properties are, of which the property itself makes requests."""
-
-
-_DIMENSION_OF_KIND: Mapping[type, str] = {
-    Software: "software",
-    ManyTags: "tag section",
-    TaggedHeader: "header of another API",
-    ConnectionHistory: "earlier requests",
-}
-"""What values of these classes are."""
-_ROWS = (Software, Ids, UnservedRequest, ManyTags, TaggedField, ConnectionHistory)
-"""Named tuples, which are one value each."""
+"""The dimensions in which requests vary, and the tails of each. A node id is the one sent, or its distance from the
+right one."""
 
 
 def values_of(example: Values) -> Iterator[tuple[str, Any]]:
@@ -288,7 +285,10 @@ def _parts_of(value: object) -> Iterator[object]:
 
 
 def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
-    """Yield the values that a request contains. Most of a malformed one are left out: its bytes differ from what was intended."""
+    """Yield the values that a request contains.
+
+    Most values of a malformed request are left out, because its bytes differ from what was intended.
+    """
     header, body = sent.header, sent.body
     if sent.broken == COMPACT_CLIENT_ID:
         yield "compact client id", header.client_id

@@ -1,4 +1,6 @@
-"""Tries planted faults one by one: which properties catch them, and after how many examples.
+"""Tries planted faults one by one.
+
+The result says which properties catch each fault, and after how many examples.
 
 The models run in this process unless the subject brings others. Each function does one independent piece of work.
 """
@@ -54,10 +56,10 @@ class TriedFault:
         return self.pinned or self.generated is not None
 
 
-def blame(
-    subject: Subject, property_name: str, faults: Sequence[str], count: int
-) -> list[TriedFault]:
-    """Run a property on a model with each fault: the pinned examples, and `count` generated ones for those that no pinned one catches.
+def blame(subject: Subject, property_name: str, faults: Sequence[str], count: int) -> list[TriedFault]:
+    """Run a property on a model with each fault.
+
+    All faults get the pinned examples. Faults that no pinned example catches also get `count` generated examples.
 
     Args:
         subject: the model.
@@ -94,9 +96,7 @@ def caught_by_pinned(subject: Subject, property_name: str, faults: Iterable[str]
     return caught
 
 
-def examples_to_kill(
-    subject: Subject, property_name: str, faults: Sequence[str], seed: int
-) -> dict[str, int | None]:
+def examples_to_kill(subject: Subject, property_name: str, faults: Sequence[str], seed: int) -> dict[str, int | None]:
     """Count the generated examples that a property takes to catch each fault; None if a real run's are not enough.
 
     Raises:
@@ -120,15 +120,10 @@ def largest_budget(subject: Subject, property_names: Iterable[str]) -> int:
     return max((subject.examples_of(properties[name]) for name in property_names), default=0)
 
 
-def fewest_examples(
-    killed: Killed, property_names: Iterable[str], fault: str, seeds: int
-) -> tuple[int | None, ...]:
+def fewest_examples(killed: Killed, property_names: Iterable[str], fault: str, seeds: int) -> tuple[int | None, ...]:
     """Return, seed by seed, how many examples the fastest of the given properties took; None if none caught it."""
     names = tuple(property_names)
-    counts = (
-        [_count(killed, name, seed, fault) for name in names]
-        for seed in range(FIRST_SEED, FIRST_SEED + seeds)
-    )
+    counts = ([_count(killed, name, seed, fault) for name in names] for seed in range(FIRST_SEED, FIRST_SEED + seeds))
     return tuple(min((each for each in ours if each is not None), default=None) for ours in counts)
 
 
@@ -229,7 +224,10 @@ class _Judging:
             return False
 
     def _fails(self, fault: str, values: Values, listener: str) -> bool:
-        """Return whether a fault violates the clause on an example; a rejected one, or a fault of another clause, does not count."""
+        """Return whether a fault violates the clause on an example.
+
+        A rejected example does not count, and neither does a fault of another clause.
+        """
         try:
             target, found = self._subject.at(fault, listener), self.contradicted[fault]
             return not holds(self.judged, target, values, contradicted=found)

@@ -1,4 +1,7 @@
-"""What real clients can do with real brokers: one cell of the grid of operations for each test."""
+"""Tests of what real clients can do with real brokers.
+
+Each test is one cell of the grid of operations.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,14 @@ from reports.verdict_labels import BROKER_DOUBT
 
 
 def client_operates(trial: Trial) -> None:
-    """Fail unless the operation works, or an error says what the broker lacks: in a run, and when a failure is replayed.
+    """Fail unless the operation works, or an error says what the broker lacks.
+
+    Runs and replays of a stored failure both call it.
 
     Raises:
         Unjudged: the operation is unsupported, or the client does something else, as it may.
-        AssertionError: the client violates KIP-97, or KIP-1242 if its connections were led elsewhere, or it uses older versions
-            than it could (KIP-35).
+        AssertionError: the client violates KIP-97, or KIP-1242 if its connections were led elsewhere, or it uses older
+            versions than it could (KIP-35).
         HarnessError: the operation could not be tried.
     """
     operation = trial.chosen.operation

@@ -1,4 +1,7 @@
-"""Records what running brokers advertise and what they can parse in the reference model's tables."""
+"""Records the version tables of running brokers for the reference model.
+
+The tables hold what the brokers advertise and what they can parse.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,9 @@ RECORDED = Path(str(FOLDER))
 Row = Mapping[str, str | int]
 
 
+COLUMNS = ("api_key", "api_version", "answer", "error_at")
+
+
 def advertised(broker: Broker) -> ApiVersionsResponse:
     """Return a broker's response at the highest version that it serves."""
     version = broker.max_version
@@ -53,10 +59,13 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 
 
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
-    """Start a target and replace its rows in `advertised.csv`, `features.csv` and `readable.csv`, and those of its line.
+    """Start a target and replace its rows in the three recorded CSV files.
 
-    All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table. What
-    a release can parse is the same on every listener.
+    The files are `advertised.csv`, `features.csv` and `readable.csv`. Rows of other patch releases of the same line are
+    replaced too.
+
+    All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table.
+    What a release can parse is the same on every listener.
 
     Args:
         target: an Apache Kafka release of the registry.
@@ -92,10 +101,7 @@ def readable_versions(broker: Broker) -> list[Row]:
     rows: list[Row] = []
     for api_key in api_keys:
         read = [v for v in catalogue.versions_of(api_key) if _is_read(broker, api_key, v)]
-        rows += [
-            {"api_key": api_key, "min_version": run[0], "max_version": run[-1]}
-            for run in consecutive_runs(read)
-        ]
+        rows += [{"api_key": api_key, "min_version": run[0], "max_version": run[-1]} for run in consecutive_runs(read)]
     return rows
 
 
@@ -149,7 +155,10 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
 
 
 def _is_replaced(row: Row, key: Row) -> bool:
-    """Return whether new rows take the place of one: it has the same key, or is of an earlier patch release of the line."""
+    """Return whether new rows replace a row.
+
+    They do if the row has the same key, or if it belongs to another patch release of the same line.
+    """
     release, other = str(key["release"]), str(row["release"])
     if release != other:
         return line_of(release) == line_of(other)
@@ -163,18 +172,13 @@ def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
     return release_order(str(row["release"])), *parts, rank, value
 
 
-COLUMNS = ("api_key", "api_version", "answer", "error_at")
-
-
 def record_default_answers(folder: Path = RECORDED) -> None:
     """Write `default_answers.csv`: for each version of the newest release, what follows the correlation id."""
     served = sorted(set(_served()))
     with (folder / "default_answers.csv").open("w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(
-            (*each, _default_answer(*each).hex(), _offset_of_error_code(*each)) for each in served
-        )
+        writer.writerows((*each, _default_answer(*each).hex(), _offset_of_error_code(*each)) for each in served)
 
 
 def _served() -> Iterator[tuple[int, int]]:
@@ -203,8 +207,6 @@ def _offset_of_error_code(api_key: int, api_version: int) -> int | str:
     assert api is not None
     if all(field.name != "error_code" for field in api.response.FIELDS):
         return ""
-    without, with_code = (
-        _default_answer(api_key, api_version, error_code=code) for code in (0, 0x0101)
-    )
+    without, with_code = (_default_answer(api_key, api_version, error_code=code) for code in (0, 0x0101))
     offsets = (at for at, (a, b) in enumerate(zip(without, with_code, strict=False)) if a != b)
     return next(offsets, "")

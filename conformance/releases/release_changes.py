@@ -1,4 +1,6 @@
-"""Finds changes between releases: sends them the same bytes, and checks whether the profiles predict each difference.
+"""Finds differences between releases that the profiles do not predict.
+
+It sends the same bytes to each release.
 
 On a listener that requires authentication, inputs are sent on authenticated connections and at each stage before
 authentication.
@@ -45,6 +47,13 @@ Observation = tuple[str, ...]
 """The outcome of each frame, in words."""
 
 
+SEED = 20261121
+"""Fixed, so that two comparisons of releases are about the same bytes."""
+COUNT = 300
+"""How many inputs are drawn unless a caller asks for another number."""
+ANY_INPUTS = any_requests() | frames_with_wrong_size()
+
+
 @dataclass(frozen=True, slots=True)
 class ProfilePrediction:
     """What the profile of a release predicts for an input.
@@ -62,8 +71,7 @@ class ProfilePrediction:
     def covers(self, seen: Observation) -> bool:
         """Return whether an observation is predicted."""
         return len(seen) == len(self.allowed) and all(
-            word in allowed or word in self.losses
-            for word, allowed in zip(seen, self.allowed, strict=True)
+            word in allowed or word in self.losses for word, allowed in zip(seen, self.allowed, strict=True)
         )
 
 
@@ -127,14 +135,15 @@ class Observer:
     """
 
     def __init__(self, broker: Broker, stage: ConnectionStage = SERVED) -> None:
-        """Request the target's table, with which its responses are compared; inputs are sent on connections in the state `stage`."""
+        """Request the target's version table, with which its responses are compared.
+
+        Inputs are sent on connections in the state `stage`.
+        """
         self.left_out: dict[str, list[str]] = {}
         self._broker = broker
         self._stage = stage
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
-        self._state = (
-            self._oracle.state_after(stage.sent_before) if stage.name else self._oracle.served
-        )
+        self._state = self._oracle.state_after(stage.sent_before) if stage.name else self._oracle.served
         self._own_table: frozenset[ApiVersion] = frozenset()
         with broker.connect() as connection:
             (answer,) = connection.converse([probe_request(0)])
@@ -202,9 +211,7 @@ class Observer:
             for state in states:
                 possible = self._oracle.reactions_to(request, state)
                 if not single and any(each.outcome is Outcome.IGNORED for each in possible):
-                    raise NotModelled(
-                        "one of several frames is ignored, so responses cannot be assigned to requests"
-                    )
+                    raise NotModelled("one of several frames is ignored, so responses cannot be assigned to requests")
                 clauses.update(each.clause for each in possible)
                 words.update(self._predicted_words(each, single=single) for each in possible)
                 next_states.update(TRANSITIONS[state, each.event] for each in possible)
@@ -292,15 +299,10 @@ def changes_between(
 def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...], bool]]:
     predicted = old.is_predicted and new.is_predicted
     change_is_predicted = not any(
-        one & other
-        for one, other in zip(old.prediction.allowed, new.prediction.allowed, strict=False)
+        one & other for one, other in zip(old.prediction.allowed, new.prediction.allowed, strict=False)
     )
     if old.observation != new.observation:
-        if (
-            predicted
-            and old.prediction.covers(new.observation)
-            and new.prediction.covers(old.observation)
-        ):
+        if predicted and old.prediction.covers(new.observation) and new.prediction.covers(old.observation):
             # The model allows both observations in both releases, so the difference is chance.
             return
     elif predicted or not change_is_predicted:
@@ -313,22 +315,13 @@ def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...
             yield was, became, clauses, predicted
 
 
-SEED = 20261121
-"""Fixed, so that two comparisons of releases are about the same bytes."""
-COUNT = 300
-"""How many inputs are drawn unless a caller asks for another number."""
-ANY_INPUTS = any_requests() | frames_with_wrong_size()
-
-
 def generated_inputs(count: int, seed: int) -> tuple[CorpusEntry, ...]:
     """Draw inputs; the same count and seed always produce the same inputs."""
     drawn: dict[bytes, CorpusEntry] = {}
 
     def collect(values: Mapping[str, Request]) -> None:
         sent = values["sent"]
-        entry = CorpusEntry(
-            name=f"drawn-{len(drawn) + 1}", origin=f"drawn with seed {seed}", data=sent.data
-        )
+        entry = CorpusEntry(name=f"drawn-{len(drawn) + 1}", origin=f"drawn with seed {seed}", data=sent.data)
         drawn.setdefault(sent.data, entry)
 
     draw({"sent": ANY_INPUTS}, collect, seed=seed, count=count)

@@ -1,4 +1,4 @@
-"""Brokers: what a property may require from one, and how it is judged while it runs.
+"""The roles of brokers and proxies: what a property may require, and the judging.
 
 Proxies are judged as brokers are, and by clauses about what they pass on to their upstream broker.
 """
@@ -58,8 +58,8 @@ from reports.repeats import Repeats
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 
 MORE_THAN_READING = "more_than_reading"
-"""The need of every property whose examples send, or have the suite do, more than what `wire.read_only` lists. It is named first,
-because other needs ask the target."""
+"""The need of every property whose examples send, or have the suite do, more than what `wire.read_only` lists. It is
+named first, because other needs ask the target."""
 
 
 NEEDS: Mapping[str, Need[Broker]] = {
@@ -117,9 +117,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
         lambda broker: any(True for _ in unlisted_items(broker)),
         "the table leaves out no API that this run may request",
     ),
-    "handshake_listed": Need(
-        lists_handshake, "the target lists no version of SaslHandshake that the suite can send"
-    ),
+    "handshake_listed": Need(lists_handshake, "the target lists no version of SaslHandshake that the suite can send"),
     "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
         f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
@@ -141,9 +139,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the upstream is a scripted broker, which answers no request that a proxy only passes on",
         is_of_suite=True,
     ),
-    "other_apis": Need(
-        lists_other_apis, "the target lists no other API than ApiVersions on this listener"
-    ),
+    "other_apis": Need(lists_other_apis, "the target lists no other API than ApiVersions on this listener"),
     "unknown_apis_survived": Need(
         survives_unknown_apis,
         "a request of any unknown API ends the target (judged by PROTOCOL.malformed-hurts-nobody)",
@@ -156,9 +152,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
         lambda broker: bool(read_only_items(broker)),
         "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
     ),
-    "produce": Need(
-        lambda broker: bool(produce_items(broker)), "the target does not serve Produce"
-    ),
+    "produce": Need(lambda broker: bool(produce_items(broker)), "the target does not serve Produce"),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
@@ -170,6 +164,11 @@ NEEDS: Mapping[str, Need[Broker]] = {
 
 
 _asked_once = functools.cache(outcome_of_api_versions)
+
+
+_OF_PROXIES = "PROXY."
+"""How the ids of the clauses begin that bind only proxies."""
+_SCRIPTED_UPSTREAM = "its upstream is a scripted broker, in front of which only the clauses of proxies are judged"
 
 
 class BrokerRole(RoleInRun[Broker]):
@@ -218,9 +217,7 @@ class BrokerRole(RoleInRun[Broker]):
                 f"applies from ApiVersions v{clause.applies_to.first} on; "
                 f"the target serves at most v{judged.max_version}"
             )
-        return next(
-            (NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(judged)), None
-        )
+        return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(judged)), None)
 
     def judge(self, item: pytest.Item, judged: Broker) -> Generator[None, Any, Any]:
         """Judge a property; on listeners after the target's first, draw only a share of its examples."""
@@ -259,9 +256,7 @@ class BrokerRole(RoleInRun[Broker]):
         of_run = [each.listener for each in self.choose() if each.target.id == judged.target.id]
         return judged.listener == first_but_for_tls(judged.listener, of_run)
 
-    def repeat(
-        self, judged: Broker, examples: Sequence[FailingExample]
-    ) -> Sequence[Repeats | None]:
+    def repeat(self, judged: Broker, examples: Sequence[FailingExample]) -> Sequence[Repeats | None]:
         """Repeat each example on the broker that was judged and on a fresh one."""
         if self._repeater is None:
             spare = SpareTarget(judged.target, judged.running.launcher)
@@ -302,10 +297,11 @@ class BrokerRole(RoleInRun[Broker]):
             yield broker
 
 
-def _run_examples(
-    item: pytest.Item, judge: PropertyJudge, broker: Broker
-) -> Generator[None, Any, Any]:
-    """Run a property's examples, several at the same time if the target is far away and the property does not compare them."""
+def _run_examples(item: pytest.Item, judge: PropertyJudge, broker: Broker) -> Generator[None, Any, Any]:
+    """Run a property's examples, several at the same time if the target is far away.
+
+    Examples of a property that compares them run one after the other.
+    """
     test = item.obj  # type: ignore[attr-defined]
     at_once = 1 if item.get_closest_marker(marks.IN_ORDER) else examples_at_once(broker)
     with examples_ahead(judge, broker, pinned_examples(test), at_once=at_once) as ahead:
@@ -322,13 +318,6 @@ def _run_examples(
                 result = item.runtest()
         judge.raise_first()
         return result
-
-
-_OF_PROXIES = "PROXY."
-"""How the ids of the clauses begin that bind only proxies."""
-_SCRIPTED_UPSTREAM = (
-    "its upstream is a scripted broker, in front of which only the clauses of proxies are judged"
-)
 
 
 class ProxyRole(BrokerRole):
@@ -351,7 +340,10 @@ class ProxyRole(BrokerRole):
 
     @staticmethod
     def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Broker) -> str | None:
-        """Return why a clause does not apply: a scripted upstream responds to little, so only the clauses of proxies do."""
+        """Return why a clause does not apply, or None if it applies.
+
+        With a scripted upstream only the clauses of proxies apply, because such an upstream responds to few requests.
+        """
         is_of_proxies = clause.id.startswith(_OF_PROXIES) or clause.id == V0_ALWAYS_SERVED
         if judged.target.has_scripted_upstream and not is_of_proxies:
             return _SCRIPTED_UPSTREAM

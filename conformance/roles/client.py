@@ -1,7 +1,9 @@
-"""Clients: what a property may require of one, and how it is judged by what it does to scripted brokers.
+"""The role of clients: what a property may require, and the judging.
 
-With the option `--client-check`, the healthy script is played alone and what was seen is printed, before anything is judged. A run
-with `--client-cmd` does the same first, and ends if the command does not even start.
+A client is judged by what it does to scripted brokers.
+
+With the option `--client-check`, the healthy script is played alone and what was seen is printed, before anything is
+judged. A run with `--client-cmd` does the same first, and ends if the command does not even start.
 """
 
 from __future__ import annotations
@@ -80,20 +82,19 @@ def _sends_from(version: int) -> Need[ClientUnderTest]:
 
 
 def _option(name: str, what: str, listener: str = "") -> tuple[str, Need[ClientUnderTest]]:
-    """Return the need for an option of the client, with which it has to work with a healthy broker if it is about a listener."""
+    """Return the need for an option of the client.
+
+    If the option is about a listener, the client also has to work with a healthy broker on that listener.
+    """
     return f"option:{name}", Need(
-        lambda client: (
-            name in client.client.options and (not listener or bool(client.healthy_on(listener)))
-        ),
+        lambda client: name in client.client.options and (not listener or bool(client.healthy_on(listener))),
         f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
         is_of_suite=True,
     )
 
 
 NEEDS: Mapping[str, Need[ClientUnderTest]] = {
-    "asks_versions": Need(
-        partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
-    ),
+    "asks_versions": Need(partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"),
     "never_asks": Need(
         lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
         "the client asks for versions, or sends no request at all, even to a healthy broker",
@@ -114,8 +115,7 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
     ),
     "newest_is_seen": Need(
         lambda client: (
-            _sends(FIRST_FLEXIBLE_VERSION, client)
-            or len({*client.healthy.recording.versions_of_api_versions}) > 1
+            _sends(FIRST_FLEXIBLE_VERSION, client) or len({*client.healthy.recording.versions_of_api_versions}) > 1
         ),
         "the client sends nothing but one version of ApiVersions without a name, even to a healthy broker that supports newer ones: "
         "whether it knows a newer one is not seen",
@@ -185,9 +185,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         if not self.config.stash[CLIENTS] and any(
             path.is_relative_to(folder) for path in asked for folder in self.folders()
         ):
-            raise pytest.UsageError(
-                "these properties judge clients: choose one with --client or --client-cmd"
-            )
+            raise pytest.UsageError("these properties judge clients: choose one with --client or --client-cmd")
 
     def begin(self, item: pytest.Item, judged: ClientUnderTest) -> None:
         """Before the first property of a client: begin the plays of all of them, if it can be judged.
@@ -214,9 +212,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         judged.healthy  # noqa: B018
 
     @staticmethod
-    def why_not_applicable(
-        clause: Clause, needs: Iterable[str], judged: ClientUnderTest
-    ) -> str | None:
+    def why_not_applicable(clause: Clause, needs: Iterable[str], judged: ClientUnderTest) -> str | None:
         """Return what a client lacks, whatever the clause is; None if it lacks nothing."""
         return unmet_need(needs, judged)
 
@@ -244,9 +240,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         INTERRUPTS.check()
         judge.raise_first()
 
-    def repeat(
-        self, judged: ClientUnderTest, examples: Sequence[FailingExample]
-    ) -> Sequence[Repeats | None]:
+    def repeat(self, judged: ClientUnderTest, examples: Sequence[FailingExample]) -> Sequence[Repeats | None]:
         """Play the scripts of the examples again, a few at a time."""
         return repeat_plays(judged, examples)
 
@@ -276,7 +270,10 @@ class ClientRole(RoleInRun[ClientUnderTest]):
 
 
 def _draw_on(item: pytest.Item, judge: PropertyJudge, error: AssertionError) -> None:
-    """Draw the rest of a property's examples after one failed, in as many rounds as there are further kinds of failures."""
+    """Draw the rest of a property's examples after one failed.
+
+    Each further kind of failure starts another round.
+    """
     latest: AssertionError | None = error
     while latest is not None and judge.draws_on(latest):
         latest = None
@@ -286,9 +283,7 @@ def _draw_on(item: pytest.Item, judge: PropertyJudge, error: AssertionError) -> 
             latest = further
 
 
-def scripts_of(
-    items: Iterable[pytest.Item], client: ClientUnderTest, *, tier: Tier
-) -> tuple[Script, ...]:
+def scripts_of(items: Iterable[pytest.Item], client: ClientUnderTest, *, tier: Tier) -> tuple[Script, ...]:
     """Return the scripts that properties draw, in the order in which they will be judged, each once.
 
     Every property is run once with a judge that only collects. Its seed is the same when it is judged, so Hypothesis

@@ -1,4 +1,7 @@
-"""Operations of clients with real brokers: each is tried once, and judged by the recording of what went between the two."""
+"""The role of operations: each client operation is tried once with a real broker.
+
+It is judged by the recording of the traffic between client and broker.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ class OperationRole(RoleInRun[Trial]):
     @staticmethod
     @contextmanager
     def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[Trial]:
-        """Start the release, and yield the operation of the client that was judged, or of the one that the user names."""
+        """Start the release, and yield the client's operation to judge again.
+
+        The client is the one in the stored failure, unless the user names another.
+        """
         target = target_for(failure, wanted)
         tried = ChosenTrial(target, *able_client(failure, wanted))
         if tried.why_not_applicable:

@@ -124,14 +124,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def options_of_replay(config: pytest.Config) -> tuple[str, ...]:
-    """Return what the command line says about how targets are reached, and no failure stores: `replay` takes it as well."""
+    """Return the command line's options for reaching targets, for use with `replay`.
+
+    A stored failure does not contain these options.
+    """
     said = {option: config.getoption(option) for option in ("--launcher", "--command-config")}
-    words = (
-        word
-        for option, value in said.items()
-        if value not in (None, AUTO)
-        for word in (option, value)
-    )
+    words = (word for option, value in said.items() if value not in (None, AUTO) for word in (option, value))
     return (*words, *(["--even-remote"] if judges_elsewhere(config) else []))
 
 
@@ -211,13 +209,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(
-    item: pytest.Item, nextitem: pytest.Item | pytest.Session | None
-) -> None:
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | pytest.Session | None) -> None:
     """Have the role leave a target after its last property, while the target is still there."""
     if not is_judged(item):
         return
-    # In a process that judges a share, the session takes the place of the next property, which is about the same target.
+    # In a process that judges a share, the session takes the place of the next property, which is about the same
+    # target.
     target = chosen_of(item).target
     if nextitem is None or (isinstance(nextitem, pytest.Item) and not is_about(nextitem, target)):
         role_of(item).leave(item)
@@ -230,9 +227,7 @@ def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> N
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_sessionfinish(
-    session: pytest.Session, exitstatus: int
-) -> Generator[None, object, object]:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
     """End what roles still have running, and report the declarations that a whole run matched with nothing.
 
     Once the run is complete, no signal changes its exit status.

@@ -1,4 +1,7 @@
-"""The roles. A new one is a module in this folder, and a name here; CONTRIBUTING says what is in it."""
+"""The list of all roles.
+
+To add a role, add a module to this folder and its class to the list. CONTRIBUTING describes such a module.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a role is: how its targets are chosen, judged and repeated, in a run and when a stored failure is replayed.
+"""Base of every role: how its targets are chosen, judged and repeated.
+
+It covers runs and replays of stored failures.
 
 A run has one role. `conformance.roles.plugin` calls its methods in this order:
 
@@ -66,8 +68,8 @@ class RoleInRun(ABC, Generic[Judged]):
         name: the role in the records.
         parameter: the parameter, and fixture, by which its properties get their target.
         folder: the folder of its properties.
-        reasons_of_suite: the reasons why clauses are not applicable that are about what the suite was given, or sees of a
-            target: they leave open whether the target conforms.
+        reasons_of_suite: the reasons why clauses are not applicable that are about what the suite was given, or sees of
+            a target: they leave open whether the target conforms.
         shares_examples: whether properties draw with the same seed, because what several of them draw costs only once.
     """
 
@@ -118,7 +120,10 @@ class RoleInRun(ABC, Generic[Judged]):
 
     @classmethod
     def is_role_of(cls, target: Target) -> bool:
-        """Return whether a target of a stored failure is judged in this role, of those with the same name in the records."""
+        """Return whether a stored failure's target is judged in this role.
+
+        Several roles can have the same name in the records: proxies have the name of brokers.
+        """
         return True
 
     def refuse(self) -> None:
@@ -151,9 +156,7 @@ class RoleInRun(ABC, Generic[Judged]):
         """Judge a property: `yield` runs its test, as in a wrapper of `pytest_runtest_call`."""
 
     @abstractmethod
-    def repeat(
-        self, judged: Judged, examples: Sequence[FailingExample]
-    ) -> Sequence[Repeats | None]:
+    def repeat(self, judged: Judged, examples: Sequence[FailingExample]) -> Sequence[Repeats | None]:
         """Repeat failing examples; return how often each failed again, None for one that cannot be repeated."""
 
     def leave(self, item: pytest.Item) -> None:
@@ -169,6 +172,9 @@ class RoleInRun(ABC, Generic[Judged]):
 
 
 def property_modules(folder: Path) -> Iterator[str]:
-    """Yield the names, by which they are imported, of the modules of properties in a folder; none if it does not exist."""
+    """Yield the import names of a folder's property modules.
+
+    Yield none if the folder does not exist.
+    """
     for path in sorted(folder.glob("test_*.py")):
         yield ".".join(path.resolve().relative_to(SUITE.parent).with_suffix("").parts)

@@ -1,4 +1,7 @@
-"""The target on which a stored failure is judged again: that of the failure, or the one that the user names."""
+"""The target on which a stored failure is judged again.
+
+It is the failure's own target, unless the user names another.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +59,7 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if sum(bool(each) for each in (self.listeners, self.broker, self.folder)) > 1:
-            raise click.UsageError(
-                "give either --broker or --kafka-home or --bootstrap-server, not both"
-            )
+            raise click.UsageError("give either --broker or --kafka-home or --bootstrap-server, not both")
         if self.upstream is not None and not self.listeners:
             raise click.UsageError("--upstream needs --bootstrap-server, the address of the proxy")
 
@@ -78,9 +79,7 @@ class Wanted:
             click.UsageError: there is one.
         """
         if self.client is not None or self.client_command is not None:
-            raise click.UsageError(
-                "this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server"
-            )
+            raise click.UsageError("this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server")
 
 
 def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
@@ -131,9 +130,7 @@ def _target_at(failure: StoredFailure, wanted: Wanted) -> Target:
 
 def _named_target(failure: StoredFailure) -> str:
     if "addresses" in failure.origin or _read_address(failure.target) is not None:
-        raise click.UsageError(
-            "the failure was found at an address, so --bootstrap-server is required"
-        )
+        raise click.UsageError("the failure was found at an address, so --bootstrap-server is required")
     folder = failure.origin.get("folder")
     if folder is not None and not Path(folder).exists():
         raise click.UsageError(

@@ -1,4 +1,7 @@
-"""Header fields that decide whether two runs are equivalent: the target's file, and whether the run was complete."""
+"""Header fields that decide whether two runs are equivalent.
+
+They cover the target's file, and whether the run was complete.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,10 @@ class SuiteProcesses(Generic[Name]):
         ended: Callable[[Name, EndedRun], None],
         tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do all runs; no process is left when this method returns or raises. `tick` is called several times a second."""
+        """Do all runs, and leave no process behind, even if an error is raised.
+
+        `tick` is called several times a second.
+        """
         waiting = list(options)
         try:
             while waiting or self._running:

@@ -128,9 +128,7 @@ def _is_done(folder: Path, header: Header) -> bool:
     """
     if len(header["targets"]) != 1 or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
         return False
-    return not any(
-        verdict in UNSETTLED_VERDICTS for verdict in run_verdicts(folder, header).values()
-    )
+    return not any(verdict in UNSETTLED_VERDICTS for verdict in run_verdicts(folder, header).values())
 
 
 def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:
@@ -178,7 +176,10 @@ class TargetRuns:
         finished: Callable[[TargetRun], None],
         tick: Callable[[], None],
     ) -> None:
-        """Run against every target; no process is left when this method returns or raises. `tick` is called several times a second."""
+        """Run against every target, and leave no process behind, even if an error is raised.
+
+        `tick` is called several times a second.
+        """
         with temporary_folder() as files:
             file_of = {target: files / target for target in targets}
             options = {

@@ -1,1 +1,4 @@
-"""Watches programs that talk to a cluster, and predicts which releases they would still work with."""
+"""Watches programs that talk to a cluster, and predicts the effect of an upgrade.
+
+The prediction says which releases each program would still work with.
+"""

@@ -1,8 +1,8 @@
-"""One connection in a capture: which end is the client, and which requests it sent.
+"""One connection in a capture: its client side, and the requests of the client.
 
-Bytes of a connection that was captured from its beginning are requests once a response has the correlation id of one of them.
-After a hole, or if the beginning is missing, reading goes on at a segment that begins with a request, and counts only
-what follows without another hole and after two responses with the right ids. What cannot be proved is left out.
+Bytes of a connection that was captured from its beginning are requests once a response has the correlation id of one of
+them. After a hole, or if the beginning is missing, reading goes on at a segment that begins with a request, and counts
+only what follows without another hole and after two responses with the right ids. What cannot be proved is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from conformance.watch.captured_requests import (
-    LARGEST_REQUEST_BYTES,
-    LARGEST_RESPONSE_BYTES,
-    MOST_TABLE_BYTES,
+    MAX_REQUEST_BYTES,
+    MAX_RESPONSE_BYTES,
+    MAX_TABLE_BYTES,
     CapturedRequest,
     begins_with_request,
     is_tls,
@@ -28,8 +28,16 @@ from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id, read_request_start
 
-_SMALLEST_BYTES = 4
+_MIN_BYTES = 4
 """A correlation id, with which a response begins."""
+
+
+PROOFS_FROM_BEGINNING = 1
+PROOFS_ELSEWHERE = 2
+MAX_OUTSTANDING = 1000
+MAX_KINDS = 1000
+"""How many different requests are counted on one connection."""
+_MAX_TOKEN_BYTES = 64 * 1024
 
 
 class FrameBeginning(NamedTuple):
@@ -57,7 +65,8 @@ class FrameBeginnings:
         """Create a reader.
 
         Args:
-            needed: returns how many bytes of a payload are needed, given its beginning. It is asked again with that much.
+            needed: returns how many bytes of a payload are needed, given its beginning. It is asked again with that
+                much.
             largest: the largest size that is possible.
         """
         self.is_lost = True
@@ -92,7 +101,7 @@ class FrameBeginnings:
         if len(self._beginning) < SIZE_BYTES:
             return data, None
         size = read_size(self._beginning)
-        if not _SMALLEST_BYTES <= size <= self._largest:
+        if not _MIN_BYTES <= size <= self._largest:
             self.is_lost = True
             return b"", None
         if self._wanted() > len(self._beginning):
@@ -118,14 +127,6 @@ class FrameBeginnings:
         if missing > self._to_skip:
             self.is_lost = True
         self._to_skip -= min(missing, self._to_skip)
-
-
-PROOFS_FROM_BEGINNING = 1
-PROOFS_ELSEWHERE = 2
-MOST_OUTSTANDING = 1000
-MOST_KINDS = 1000
-"""How many different requests are counted on one connection."""
-_LARGEST_TOKEN_BYTES = 64 * 1024
 
 
 class RequestKey(NamedTuple):
@@ -172,8 +173,8 @@ class CapturedConnection:
         self._ends = (first.source, first.destination)
         self._streams = {end: StreamOrder() for end in self._ends}
         self._ended: set[Endpoint] = set()
-        self._sent = FrameBeginnings(needed_of_request, LARGEST_REQUEST_BYTES)
-        self._received = FrameBeginnings(self._needed_of_response, LARGEST_RESPONSE_BYTES)
+        self._sent = FrameBeginnings(needed_of_request, MAX_REQUEST_BYTES)
+        self._received = FrameBeginnings(self._needed_of_response, MAX_RESPONSE_BYTES)
         self._outstanding: dict[int, _Outstanding] = {}
         self._part = self._proofs = 0
         self._expects_tokens = False
@@ -203,9 +204,7 @@ class CapturedConnection:
             self._read(segment.destination, other.acknowledge(segment.acknowledged))
         if segment.size and not segment.opens:
             self.has_data = True
-            pieces = self._streams[segment.source].receive(
-                segment.sequence, segment.data, segment.size
-            )
+            pieces = self._streams[segment.source].receive(segment.sequence, segment.data, segment.size)
             self._read(segment.source, pieces)
         if segment.ends:
             self._ended.add(segment.source)
@@ -254,16 +253,14 @@ class CapturedConnection:
             self._lose()
 
     def _take(self, frame: FrameBeginning) -> None:
-        request = read_request(
-            frame.payload, strictly=self._expects_tokens or not (self.is_complete or self.is_proved)
-        )
+        request = read_request(frame.payload, strictly=self._expects_tokens or not (self.is_complete or self.is_proved))
         if request is not None and not frame.is_cut:
             self._count(request)
         elif frame.is_cut:
             self.cut += 1
             if len(frame.payload) >= CORRELATION_ID_BYTES * 2:
                 self._expect_response(*read_request_start(frame.payload))
-        elif not self._expects_tokens or frame.size > _LARGEST_TOKEN_BYTES:
+        elif not self._expects_tokens or frame.size > _MAX_TOKEN_BYTES:
             self._sent.is_lost = True
 
     def _count(self, request: CapturedRequest) -> None:
@@ -272,13 +269,13 @@ class CapturedConnection:
         self._expect_response(request.api_key, request.api_version, request.correlation_id)
         kinds = self.requests if self.is_proved else self.unproved
         kind = RequestKey(request.client_id, request.api_key, request.api_version)
-        if kind in kinds or len(kinds) < MOST_KINDS:
+        if kind in kinds or len(kinds) < MAX_KINDS:
             kinds[kind] += 1
         else:
             self.discarded += 1
 
     def _expect_response(self, api_key: int, api_version: int, correlation_id: int) -> None:
-        if len(self._outstanding) >= MOST_OUTSTANDING:
+        if len(self._outstanding) >= MAX_OUTSTANDING:
             # Produce with acks 0 never gets a response.
             del self._outstanding[next(iter(self._outstanding))]
         self._outstanding[correlation_id] = _Outstanding(api_key, api_version, self._part)
@@ -300,7 +297,7 @@ class CapturedConnection:
         correlation_id = read_correlation_id(payload)
         asked = None if correlation_id is None else self._outstanding.get(correlation_id)
         is_table = asked is not None and asked.api_key == API_VERSIONS_KEY
-        return MOST_TABLE_BYTES if is_table else CORRELATION_ID_BYTES
+        return MAX_TABLE_BYTES if is_table else CORRELATION_ID_BYTES
 
     def _read_responses(self, piece: Piece) -> None:
         if self._received.is_lost:

@@ -1,4 +1,6 @@
-"""Requests and responses in captured bytes: what is needed of each, and whether bytes are one at all.
+"""Detection of requests and responses in captured bytes.
+
+It returns only the fields that the watcher needs.
 
 A capture has traffic of all kinds, and may begin anywhere. So bytes count as a request only if each field of the header
 is one that a client could have sent.
@@ -29,11 +31,11 @@ from wire.headers import (
     read_request_start,
 )
 
-LARGEST_REQUEST_BYTES = SOCKET_REQUEST_MAX_BYTES
-LARGEST_RESPONSE_BYTES = 2**30
-MOST_TABLE_BYTES = 64 * 1024
+MAX_REQUEST_BYTES = SOCKET_REQUEST_MAX_BYTES
+MAX_RESPONSE_BYTES = 2**30
+MAX_TABLE_BYTES = 64 * 1024
 """How much is kept of an ApiVersions response; that of Kafka 4.4 has less than 1 KiB."""
-_MOST_SOFTWARE_BYTES = 512
+_MAX_SOFTWARE_BYTES = 512
 _NEWER_VERSIONS = 5
 """How much newer than Kafka 4.4's a version may be for bytes to be taken for a request."""
 _NO_VERSIONS_KNOWN = 20
@@ -66,7 +68,7 @@ def needed_of_request(payload: bytes) -> int:
         return CLIENT_ID_OFFSET
     length = int.from_bytes(payload[CLIENT_ID_OFFSET:CLIENT_ID_LENGTH_END], signed=True)
     end = CLIENT_ID_LENGTH_END + max(length, 0)
-    return end + _MOST_SOFTWARE_BYTES if _names_software(*start[:2]) else end
+    return end + _MAX_SOFTWARE_BYTES if _names_software(*start[:2]) else end
 
 
 def read_request(payload: bytes, *, strictly: bool) -> CapturedRequest | None:
@@ -100,17 +102,20 @@ def begins_with_request(data: bytes) -> bool:
     if len(data) < SIZE_BYTES + CLIENT_ID_OFFSET:
         return False
     size = read_size(data[:SIZE_BYTES])
-    if not CLIENT_ID_OFFSET <= size <= LARGEST_REQUEST_BYTES:
+    if not CLIENT_ID_OFFSET <= size <= MAX_REQUEST_BYTES:
         return False
     request = read_request(data[SIZE_BYTES : SIZE_BYTES + size], strictly=True)
     return request is not None and (request.client_id or "").isprintable()
 
 
 def response_at(data: bytes) -> int | None:
-    """Return the correlation id with which a segment's data begin, if they are a response; None if they cannot be one."""
+    """Return the correlation id of a response at the start of a segment's data.
+
+    Return None if the data cannot be a response.
+    """
     if len(data) < SIZE_BYTES + CORRELATION_ID_BYTES:
         return None
-    if not CORRELATION_ID_BYTES <= read_size(data[:SIZE_BYTES]) <= LARGEST_RESPONSE_BYTES:
+    if not CORRELATION_ID_BYTES <= read_size(data[:SIZE_BYTES]) <= MAX_RESPONSE_BYTES:
         return None
     return int.from_bytes(data[SIZE_BYTES : SIZE_BYTES + CORRELATION_ID_BYTES], signed=True)
 
@@ -130,9 +135,7 @@ def read_table(payload: bytes, api_version: int) -> dict[int, tuple[int, int]]:
         except DecodeError:
             continue
         if end == len(payload):
-            return {
-                each.api_key: (each.min_version, each.max_version) for each in response.api_keys
-            }
+            return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
     return {}
 
 
@@ -148,9 +151,7 @@ def is_known(key: int, version: int) -> bool:
 def _software(payload: bytes, version: int) -> tuple[str, str] | None:
     try:
         _, end = decode_prefix(RequestHeader, payload, version=FLEXIBLE_REQUEST_HEADER)
-        body, _ = decode_prefix(
-            ApiVersionsRequest, payload, version=min(version, NEWEST_VERSION), offset=end
-        )
+        body, _ = decode_prefix(ApiVersionsRequest, payload, version=min(version, NEWEST_VERSION), offset=end)
     except DecodeError:
         return None
     return body.client_software_name, body.client_software_version

@@ -12,9 +12,9 @@ from conformance.watch.sightings import LEFT_OUT, ClientIdentity, Sightings, is_
 from conformance.watch.tcp_packets import Endpoint, Packets, Segment, read_segments
 from reference_model.profiles.known_apis import known_apis
 
-MOST_CONNECTIONS = 20_000
+MAX_CONNECTIONS = 20_000
 """How many connections are read at once; the one that was silent for longest ends if there are more."""
-MOST_UNANSWERED = 10_000
+MAX_UNANSWERED = 10_000
 LIMITS = (
     "a capture does not say which user a client is authenticated as",
     "a capture has no requests of connections that are encrypted",
@@ -84,7 +84,7 @@ class _CaptureReader:
         connection.receive(segment)
         if connection.has_ended:
             self._end(ends)
-        elif len(self._open) > MOST_CONNECTIONS:
+        elif len(self._open) > MAX_CONNECTIONS:
             self._end(next(iter(self._open)))
 
     def finish(self) -> None:
@@ -128,7 +128,7 @@ class _CaptureReader:
             left_out[_LeftOut.DISCARDED] += connection.unproved.total()
         else:
             for kind, times in connection.unproved.items():
-                if kind.api_key in known_apis() and len(self._unanswered) < MOST_UNANSWERED:
+                if kind.api_key in known_apis() and len(self._unanswered) < MAX_UNANSWERED:
                     self._unanswered[server, _identity(connection, client, kind), kind] += times
                 else:
                     left_out[_LeftOut.DISCARDED] += times
@@ -140,9 +140,7 @@ class _CaptureReader:
             self._left_out[_LeftOut.DISCARDED] += connection.unproved.total()
         for kind, times in connection.requests.items():
             identity = _identity(connection, client, kind)
-            self._sightings.add(
-                identity, kind.api_key, kind.api_version, times, connection=(client, server)
-            )
+            self._sightings.add(identity, kind.api_key, kind.api_version, times, connection=(client, server))
             if not connection.is_complete:
                 self._sightings.of(identity).missed_beginning = True
         if connection.table:

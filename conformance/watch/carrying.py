@@ -1,4 +1,6 @@
-"""Connections as the proxy of `watch` uses them: opened, written to with backpressure, and ended as the other side ended.
+"""Connections of the proxy of `watch`: opening, writing and closing.
+
+Writes have backpressure, and a connection ends in the way in which the other side ended.
 
 TLS towards the application has an authority of its own.
 """
@@ -37,6 +39,11 @@ NO_FILES = (errno.EMFILE, errno.ENFILE)
 """Errors of a process, or of a machine, that has opened as many files and connections as it may."""
 
 
+_ALL_INTERFACES = ("0.0.0.0", "::")
+_ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses that no machine has. Nothing is sent to them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
     """How the proxy listens and connects.
@@ -50,9 +57,7 @@ class Ways:
     listen: ssl.SSLContext | None = None
 
 
-async def connect(
-    address: Address, ways: Ways
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect(address: Address, ways: Ways) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a broker.
 
     Raises:
@@ -72,7 +77,10 @@ async def connect(
 
 @contextlib.contextmanager
 def _only_os_errors() -> Iterator[None]:
-    """Raise what says that something is no host or no port as an `OSError`, like other reasons why an address cannot be used."""
+    """Raise errors about an invalid host or port as `OSError`.
+
+    Callers then handle them like any other reason why an address cannot be used.
+    """
     try:
         yield
     except (ValueError, OverflowError) as error:
@@ -173,11 +181,6 @@ def reset(writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             reset_on_close(own)
     writer.transport.abort()
-
-
-_ALL_INTERFACES = ("0.0.0.0", "::")
-_ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
-"""Addresses that no machine has. Nothing is sent to them."""
 
 
 def tls_for_application(file: Path, address: Address) -> ssl.SSLContext:

@@ -1,8 +1,11 @@
-"""Predicts whether a client that was watched would work with another release, by what that serves and refuses.
+"""Predicts whether a client that was watched would work with another release.
 
-The rule in short: a request that the release serves is no problem, because the client can send it again. One that it refuses breaks
-a client that cannot send another version: one that never asks which versions there are, or that knows no newer version. It
-knows no newer one if it used less than the watched broker serves. A client that used the broker's own maximum may know more.
+The prediction uses what that release serves and refuses.
+
+The rule in short: a request that the release serves is no problem, because the client can send it again. One that it
+refuses breaks a client that cannot send another version: one that never asks which versions there are, or that knows no
+newer version. It knows no newer one if it used less than the watched broker serves. A client that used the broker's own
+maximum may know more.
 """
 
 from __future__ import annotations
@@ -59,7 +62,11 @@ class Release:
         return served_ranges(table_of_profile(self.profile)).get(api_key)
 
     def refused_since(self, api_key: int, api_version: int) -> str:
-        """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""
+        """Return the first line of releases, such as "4.0", that refuses a request.
+
+        The line is the start of the latest refusal up to this release. Return an empty string if no earlier release
+        served the request.
+        """
         since = ""
         for earlier in map(_release, reversed(_releases_until(self.id))):
             if earlier.serves(api_key, api_version):
@@ -75,9 +82,7 @@ def release_named(id_: str) -> Release:
         NoSuchRelease: there is no such release, or its table was not recorded.
     """
     if id_ not in _targets():
-        raise NoSuchRelease(
-            f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}"
-        )
+        raise NoSuchRelease(f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}")
     return _release(id_)
 
 
@@ -98,19 +103,14 @@ def _targets() -> Mapping[str, Target]:
 
 
 def _releases_until(id_: str) -> list[str]:
-    """Return the ids of a release and those before it, oldest first; of one with and without ZooKeeper only the one without."""
+    """Return the ids of a release and the releases before it, oldest first.
+
+    A release can have an id with ZooKeeper and an id without it. Only the usual one is returned, and `id_` itself.
+    """
     targets = _targets()
-    usual = {
-        each.release: each.id
-        for each in targets.values()
-        if each.quorum == usual_quorum(each.release)
-    }
+    usual = {each.release: each.id for each in targets.values() if each.quorum == usual_quorum(each.release)}
     ids = list(targets)
-    return [
-        each
-        for each in ids[: ids.index(id_) + 1]
-        if each in (id_, usual.get(targets[each].release, each))
-    ]
+    return [each for each in ids[: ids.index(id_) + 1] if each in (id_, usual.get(targets[each].release, each))]
 
 
 class PredictedOutcome(StrEnum):
@@ -135,7 +135,8 @@ class Decision:
         outcome: what one request leads to.
         api_key: the API of that request; None if the reason is none.
         api_version: its version.
-        refused_since: the first releases that refuse it, such as "4.0"; empty if no earlier one served it, or nothing is refused.
+        refused_since: the first releases that refuse it, such as "4.0"; empty if no earlier one served it, or nothing
+            is refused.
         sentence: the reason, to be read after the client's name.
     """
 
@@ -166,9 +167,7 @@ class Prediction:
         return self.decisions[0].outcome if self.decisions else PredictedOutcome.WORKS
 
 
-def predict(
-    sightings: Sightings, client: ClientIdentity, watched: Ranges, release: Release
-) -> Prediction:
+def predict(sightings: Sightings, client: ClientIdentity, watched: Ranges, release: Release) -> Prediction:
     """Predict what becomes of a client with a release.
 
     Args:
@@ -213,7 +212,10 @@ def request_name(api_key: int, api_version: int) -> str:
 
 
 def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> list[Decision]:
-    """Return what stands in the way of asking: a refused version is no obstacle for a client that was seen to fall back."""
+    """Return what prevents the client from asking for versions.
+
+    A refused version prevents nothing if the client was seen to fall back to an older version.
+    """
     refused = [each for each in seen if not release.serves(API_VERSIONS_KEY, each)]
     offered = watched.get(API_VERSIONS_KEY)
     fell_back = (
@@ -255,7 +257,10 @@ def _refused(
     watched: Ranges,
     release: Release,
 ) -> Decision:
-    """Return what a refused request means for a client; `asks` is None if it is not known whether it asks for versions."""
+    """Return what a refused request means for a client.
+
+    `asks` is None if it is unknown whether the client asks for versions.
+    """
     if asks is False:
         outcome, why = _NEVER_ASKS
     else:
@@ -264,9 +269,7 @@ def _refused(
             # Where both may be, only what holds for both can be said.
             why = "it is not known whether the client asks for versions"
     since = release.refused_since(api_key, version)
-    refused = (
-        f"is refused since {since}" if since else "is refused: no release until then serves it"
-    )
+    refused = f"is refused since {since}" if since else "is refused: no release until then serves it"
     return Decision(
         outcome=outcome,
         api_key=api_key,

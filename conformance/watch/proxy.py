@@ -1,4 +1,6 @@
-"""The proxy of `watch`: passes bytes between an application and its brokers as they are, and reads only headers.
+"""The proxy of `watch`, between an application and its brokers.
+
+It passes bytes on unchanged and reads only headers.
 
 - Bytes are passed on as they arrive. Only a response that names brokers or versions is kept until it is complete.
 - The memory of a connection is bounded: a side that reads slowly stops the other one.
@@ -28,7 +30,7 @@ from conformance.watch.prediction import Release
 from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.request_stream import Pending, RequestHead, RequestHeaders
 from conformance.watch.responses import HeldResponse, Responses
-from conformance.watch.sightings import MOST_NOTES
+from conformance.watch.sightings import MAX_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher
 from fixtures.client.running_broker import Address
 from fixtures.recording_proxy.frames import Decoder
@@ -43,8 +45,8 @@ ENDING_S = 30.0
 """How long open requests may take once the proxy is to end: as long as clients wait for a response by default."""
 WRITES_ENDING_S = 5.0
 """The same for a connection with nothing open but writes, of which none was answered before: they may have acks=0."""
-MOST_BROKERS = 1000
-LONGEST_OBSTACLE = 400
+MAX_BROKERS = 1000
+MAX_OBSTACLE = 400
 """In characters; a host name has at most 253."""
 _GOES_AROUND = "so the client may connect to brokers directly"
 _END_LOOK_S = 0.05
@@ -81,7 +83,10 @@ class _Watched:
     is_changing: bool = False
 
     def is_idle(self, *, may_wait_for_writes: bool) -> bool:
-        """Return whether no request is incomplete or waits for its response, and no response is incomplete or being changed.
+        """Return whether no request and no response is in progress.
+
+        A request is in progress while it is incomplete or waits for its response, a response while it is incomplete or
+        being changed.
 
         Args:
             may_wait_for_writes: whether a request that may be a write with acks=0 counts as one that waits.
@@ -89,9 +94,7 @@ class _Watched:
         if self.is_changing:
             return False
         sides = (self.headers, self.responses)
-        has_none = not self.pending or (
-            self.pending.may_all_stay_unanswered and not may_wait_for_writes
-        )
+        has_none = not self.pending or (self.pending.may_all_stay_unanswered and not may_wait_for_writes)
         return has_none and all(each is None or each.is_between_frames for each in sides)
 
 
@@ -100,7 +103,8 @@ class WatchProxy:
 
     Attributes:
         watcher: what was found out.
-        obstacles: what kept the application from a broker, each a sentence; at most `MOST_NOTES`, however many brokers are named.
+        obstacles: what kept the application from a broker, each a sentence; at most `MAX_NOTES`, however many brokers
+            are named.
     """
 
     def __init__(self, watcher: Watcher, ways: Ways, rehearsed: Release | None = None) -> None:
@@ -125,7 +129,9 @@ class WatchProxy:
         self._is_ending = False
 
     async def listen(self, address: Address, brokers: Sequence[Address]) -> Address:
-        """Listen for the application; return the address, with the port that was chosen if 0 is given. Brokers are tried in order.
+        """Listen for the application, and return the address with the chosen port.
+
+        Port 0 lets the operating system choose. Brokers are tried in order.
 
         Raises:
             CannotListen: the address cannot be used.
@@ -140,7 +146,10 @@ class WatchProxy:
         return Address(address.host, port)
 
     async def end(self, at_once: asyncio.Event | None = None) -> None:
-        """Accept no more connections and requests, wait for the answers to open ones until `at_once` is set, and close everything."""
+        """Stop accepting connections and requests, wait for pending responses, and close everything.
+
+        The waiting ends early when `at_once` is set.
+        """
         self._is_ending = True
         for broker in self._brokers:
             broker.server.close()
@@ -153,11 +162,7 @@ class WatchProxy:
             if at_once is not None and at_once.is_set():
                 break
             patient = loop.time() < began + WRITES_ENDING_S
-            idle = [
-                task
-                for task, each in self._open.items()
-                if each.is_idle(may_wait_for_writes=patient)
-            ]
+            idle = [task for task, each in self._open.items() if each.is_idle(may_wait_for_writes=patient)]
             self._cancel(idle)
             await asyncio.wait(self._open, timeout=_END_LOOK_S)
         self._cancel(list(self._open))
@@ -166,8 +171,8 @@ class WatchProxy:
 
     def obstruct(self, sentence: str) -> None:
         """Remember what kept the application from a broker; the host in a sentence can have 32 KiB."""
-        if len(self.obstacles) < MOST_NOTES:
-            self.obstacles[cut(sentence, LONGEST_OBSTACLE)] = None
+        if len(self.obstacles) < MAX_NOTES:
+            self.obstacles[cut(sentence, MAX_OBSTACLE)] = None
 
     def _cancel(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel connections, each once: another time would end the writing of what is buffered."""
@@ -185,9 +190,7 @@ class WatchProxy:
         self._brokers.append(_Broker(brokers, server, chosen))
         return chosen
 
-    async def carry(
-        self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def carry(self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection of the application to its end."""
         task = asyncio.current_task()
         assert task is not None
@@ -310,7 +313,7 @@ class WatchProxy:
         host = self._host_for(opened.client)
         ours: dict[HostAndPort, HostAndPort] = {}
         # One more than there are listen addresses, so that it is noted that there is none for the others.
-        for address in islice(dict.fromkeys(named), MOST_BROKERS + 1):
+        for address in islice(dict.fromkeys(named), MAX_BROKERS + 1):
             port = await self._port_of(address)
             if port is not None:
                 ours[address] = (host, port)
@@ -326,7 +329,7 @@ class WatchProxy:
         async with self._opening:
             if address in self._ports:
                 return self._ports[address]
-            if len(self._brokers) >= MOST_BROKERS or self._is_ending:
+            if len(self._brokers) >= MAX_BROKERS or self._is_ending:
                 self.obstruct(f"no listen address is left for the broker {address[0]}:{address[1]}")
                 return None
             try:
@@ -367,7 +370,10 @@ class WatchProxy:
         raise ConnectionRefusedError
 
     async def _rehearsal_at(self, address: Address) -> Rehearsal | None:
-        """Return the rehearsal on a broker, which is asked what it knows the first time; None if no release is rehearsed."""
+        """Return the rehearsal for a broker, or None if no release is rehearsed.
+
+        The first call asks the broker for its newest version of ApiVersions.
+        """
         if self._rehearsed is None:
             return None
         if address not in self._rehearsals:

@@ -1,7 +1,10 @@
-"""Makes the brokers of a cluster look like those of another release, as far as versions are concerned.
+"""Makes a cluster's brokers look like brokers of another release to clients.
 
-ApiVersions is answered as the release answers it, with the versions that it shares with the cluster. What the release refuses is not
-passed on. In its place the broker gets a plain ApiVersions request, so that the refusal comes in its turn among the responses.
+Only versions are imitated.
+
+ApiVersions is answered as the release answers it, with the versions that it shares with the cluster. What the release
+refuses is not passed on. In its place the broker gets a plain ApiVersions request, so that the refusal comes in its
+turn among the responses.
 """
 
 from __future__ import annotations
@@ -38,8 +41,8 @@ class Rehearsal:
     """One release, rehearsed on a broker.
 
     Attributes:
-        not_shared: the APIs of clients that both list and of which they serve no version in common, once a client has asked: what a
-            client does with them on the release cannot be rehearsed on this broker.
+        not_shared: the APIs of clients that both list and of which they serve no version in common, once a client has
+            asked: what a client does with them on the release cannot be rehearsed on this broker.
     """
 
     def __init__(self, release: Release, newest: int) -> None:
@@ -79,9 +82,7 @@ class Rehearsal:
                 listed = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=asked)
             except DecodeError:
                 return payload
-            self.not_shared = frozenset(
-                each.api_key for each in listed.api_keys if self._shares_none(each)
-            )
+            self.not_shared = frozenset(each.api_key for each in listed.api_keys if self._shares_none(each))
             body = encode(self._shared(listed), version=reaction.response_version)
             return payload[:CORRELATION_ID_BYTES] + body
 
@@ -93,9 +94,7 @@ class Rehearsal:
         own[API_VERSIONS_KEY] = self._release.profile.own_range
         listed = replace(listed, unknown_tagged_fields=(), tag_order=())
         if not self._release.profile.supported_features:
-            listed = replace(
-                listed, supported_features=(), finalized_features=(), finalized_features_epoch=-1
-            )
+            listed = replace(listed, supported_features=(), finalized_features=(), finalized_features_epoch=-1)
         return replace(listed, api_keys=tuple(_shared(listed.api_keys, own)))
 
     def _shares_none(self, listed: ApiVersion) -> bool:
@@ -103,26 +102,27 @@ class Rehearsal:
         if served is None:
             return False
         is_apart = listed.max_version < served.lowest or served.highest < listed.min_version
-        return is_apart and _is_sent_by_clients(
-            listed.api_key, up_to=min(listed.max_version, served.highest)
-        )
+        return is_apart and _is_sent_by_clients(listed.api_key, up_to=min(listed.max_version, served.highest))
 
 
 def _is_sent_by_clients(api_key: int, *, up_to: int) -> bool:
-    """Return whether clients send an API that know no newer version of it: before 3.0 brokers alone sent WriteTxnMarkers."""
+    """Return whether clients send an API in versions up to `up_to`.
+
+    An example of an API that they do not send: before 3.0 only brokers sent WriteTxnMarkers.
+    """
     until = [
         release
         for release in RECORDED_RELEASES
-        if any(
-            each.api_key == api_key and each.max_version <= up_to
-            for each in profile_of(release).api_keys
-        )
+        if any(each.api_key == api_key and each.max_version <= up_to for each in profile_of(release).api_keys)
     ]
     return is_sent_by_clients(api_key, until=until[-1] if until else "")
 
 
 def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[ApiVersion]:
-    """Return the entries of a table, each cut to the versions that the release lists; ApiVersions has the release's own range."""
+    """Return a table's entries, each cut to the versions that the release lists too.
+
+    The entry of ApiVersions has the release's own range.
+    """
     found = []
     for each in listed:
         if each.api_key == API_VERSIONS_KEY:
@@ -147,9 +147,7 @@ def _closing(head: RequestHead) -> bytes:
 
 def _in_version(head: RequestHead, version: int) -> bytes:
     """Return an ApiVersions request with the correlation id, the client id and the software of another request."""
-    header = plain_header(
-        API_VERSIONS_KEY, version, head.correlation_id, client_id=head.client_name
-    )
+    header = plain_header(API_VERSIONS_KEY, version, head.correlation_id, client_id=head.client_name)
     header_version = request_header_version(API_VERSIONS_KEY, version)
     body = ApiVersionsRequest()
     if version >= FIRST_FLEXIBLE_VERSION:

@@ -1,4 +1,4 @@
-"""The result of watching: each client with what it sent, and what becomes of it with each release.
+"""The result of `watch`: what each client sent, and its outcome per release.
 
 It is written as JSON, as Markdown and as a page; `terminal.py` shows it on a terminal.
 """
@@ -40,10 +40,10 @@ _VERDICTS = {
 }
 SHOWN_BYTES = 64
 NO_CLIENT = "no client sent a request, so nothing can be said"
-_REHEARSE = (
-    "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
+_REHEARSE = "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
+_LOOK_AT_PROGRAM = (
+    "a client that finds no version in common with the release sends nothing: see whether the program does its work"
 )
-_LOOK_AT_PROGRAM = "a client that finds no version in common with the release sends nothing: see whether the program does its work"
 _JUDGED_BY = "Violations by the rules of the protocol, each with the first bytes of the request"
 
 
@@ -105,9 +105,7 @@ class WatchReport:
         """Return what is known about all clients with one release, as a sentence without its full stop."""
         outcome = self.outcome_with(release)
         if outcome is not worst(self._predictions_of(release)):
-            return (
-                f"every client that came works with {release}, as far as was seen, which is not all"
-            )
+            return f"every client that came works with {release}, as far as was seen, which is not all"
         concerned = sum(each.outcome is outcome for each in self._predictions_of(release))
         of_all = f"{concerned} of {counted(len(self.rows), 'client')}"
         return {
@@ -120,12 +118,14 @@ class WatchReport:
         return [each for row in self.rows for each in row.predictions if each.release == release]
 
     def _worst(self, predictions: Sequence[Prediction]) -> PredictedOutcome:
-        """Return the worst outcome. It is no success if clients were left out, or if the command failed and did not show all that it does."""
+        """Return the worst outcome of some predictions.
+
+        Success becomes "cannot say" if clients were left out, or if the command failed and so may not have shown all
+        that it does.
+        """
         found = worst(predictions)
         is_unsure = self.is_incomplete or self.command_status
-        return (
-            PredictedOutcome.CANNOT_SAY if found is PredictedOutcome.WORKS and is_unsure else found
-        )
+        return PredictedOutcome.CANNOT_SAY if found is PredictedOutcome.WORKS and is_unsure else found
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
@@ -202,7 +202,10 @@ def requests_in_words(row: ClientRow) -> list[str]:
 
 
 def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -> list[str]:
-    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why; without one outcome."""
+    """Return sentences for a ticket: the outcome of each client with each release, and why.
+
+    Predictions with the outcome `without` are left out.
+    """
     found = []
     for row in report.rows:
         for each in row.predictions:
@@ -249,10 +252,7 @@ def as_markdown(report: WatchReport) -> str:
     lines = ["# Will these applications survive the upgrade?", ""]
     if report.rehearsed:
         lines += [f"The cluster was made to look like {report.rehearsed}.", ""]
-    lines += [
-        f"- {markdown_text(each)}"
-        for each in (*sentences_about_releases(report), *sentences(report))
-    ]
+    lines += [f"- {markdown_text(each)}" for each in (*sentences_about_releases(report), *sentences(report))]
     if any(row.violations for row in report.rows):
         lines += ["", f"{_JUDGED_BY}:", ""]
         lines += [
@@ -301,8 +301,7 @@ def _row_as_json(row: ClientRow) -> dict[str, object]:
             for each in row.predictions
         ],
         "violations": [
-            {"clause": each.clause, "sentence": each.sentence, "bytes": each.data.hex()}
-            for each in row.violations
+            {"clause": each.clause, "sentence": each.sentence, "bytes": each.data.hex()} for each in row.violations
         ],
         "notes": list(row.notes),
     }
@@ -341,9 +340,7 @@ class ReportFolder:
             (self._folder / "report.md").write_text(as_markdown(report), encoding="utf-8")
             _write_page(self._folder, report)
         except OSError as error:
-            self.problem = (
-                f"{self._folder}: the report is not written any more: {error.strerror or error}"
-            )
+            self.problem = f"{self._folder}: the report is not written any more: {error.strerror or error}"
 
 
 def _write_page(folder: Path, report: WatchReport) -> None:
@@ -360,10 +357,7 @@ def _write_page(folder: Path, report: WatchReport) -> None:
                 )
                 for each in row.predictions
             ],
-            violations=[
-                (each.clause, each.sentence, each.data[:SHOWN_BYTES].hex(" "))
-                for each in row.violations
-            ],
+            violations=[(each.clause, each.sentence, each.data[:SHOWN_BYTES].hex(" ")) for each in row.violations],
         )
         for row in report.rows
     ]

@@ -1,4 +1,7 @@
-"""Reads request logs of brokers: rotated, compressed and growing ones, several at a time."""
+"""Reader of brokers' request logs.
+
+The logs may be rotated, compressed or growing, and there may be several.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from conformance.watch.sightings import (
     UnusableSource,
     is_broker,
 )
-from wire.request_log import MOST_COUNTED, LogCounts, LoggedRequest
+from wire.request_log import MAX_COUNTED, LogCounts, LoggedRequest
 
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "
@@ -31,6 +34,19 @@ NO_SOFTWARE = (
     "some entries do not say which software a client is: it has not introduced itself, or the broker is older than 2.5, which "
     "does not log it"
 )
+
+
+POLL_INTERVAL_S = 0.5
+"""How often growing files are looked at. Python's library has no event for it."""
+_CHUNK_BYTES = 4 * 1024 * 1024
+_MAX_LINE_BYTES = 64 * 1024 * 1024
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+"""What compressed files begin with."""
 
 
 class LoggedClients:
@@ -51,14 +67,14 @@ class LoggedClients:
         self._brokers: set[tuple[str | None, ...]] = set()
 
     def add(self, requests: Mapping[LoggedRequest, int]) -> None:
-        """Add further requests. A log may begin after the clients, which ask for versions on their first connection alone."""
+        """Add further requests.
+
+        Each client is marked as seen without its beginning: it asks for versions only on its first connection, which
+        the log may not contain.
+        """
         for request in requests:
             self._learn(request)
-        clients = {
-            request: self._client_of(request)
-            for request in requests
-            if _key(request) not in self._brokers
-        }
+        clients = {request: self._client_of(request) for request in requests if _key(request) not in self._brokers}
         self.has_brokers |= len(clients) < len(requests)
         for request, client in clients.items():
             times = requests[request]
@@ -68,7 +84,7 @@ class LoggedClients:
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):
             self._brokers.add(_key(request))
-        if request.software_name is not None and len(self._software) < MOST_COUNTED:
+        if request.software_name is not None and len(self._software) < MAX_COUNTED:
             known = self._software.setdefault(_key(request), set())
             known.add((request.software_name, request.software_version))
 
@@ -83,19 +99,6 @@ class LoggedClients:
 
 def _key(request: LoggedRequest) -> tuple[str | None, ...]:
     return request.client_id, request.address, request.principal
-
-
-POLL_INTERVAL_S = 0.5
-"""How often growing files are looked at. Python's library has no event for it."""
-_CHUNK_BYTES = 4 * 1024 * 1024
-_LONGEST_LINE_BYTES = 64 * 1024 * 1024
-_COMPRESSIONS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x04\x22\x4d\x18": "lz4",
-}
-"""What compressed files begin with."""
 
 
 def read_request_logs(paths: Sequence[Path], sightings: Sightings) -> list[str]:
@@ -124,7 +127,9 @@ def follow_request_logs(
     until: threading.Event,
     on_read: Callable[[], None],
 ) -> list[str]:
-    """Read as `read_request_logs`, and what is written to the plain files from now on, and to the files that replace them.
+    """Read request logs like `read_request_logs`, and follow the plain files.
+
+    What is written to the plain files later is read too, and so are the files that replace them.
 
     Args:
         paths: the files.
@@ -163,7 +168,10 @@ def add_counted(counts: LogCounts, sightings: Sightings) -> list[str]:
 
 
 def _said(clients: LoggedClients, counts: LogCounts, sightings: Sightings) -> list[str]:
-    """Take in what is known besides the requests; return sentences about what the logs cannot show, and what in them was not read."""
+    """Store what is known besides the requests, and return sentences about what is missing.
+
+    The sentences say what the logs cannot show, and which lines were not read.
+    """
     sightings.tables.update(counts.tables)
     sightings.are_incomplete |= counts.left_out > 0
     sentences = list(LIMITS)
@@ -178,7 +186,7 @@ def _said(clients: LoggedClients, counts: LogCounts, sightings: Sightings) -> li
             "the entry cannot be read, as with a line break in a client id or at the end of a cut file",
             counts.unreadable,
         ),
-        (f"there were more than {MOST_COUNTED} different requests", counts.left_out),
+        (f"there were more than {MAX_COUNTED} different requests", counts.left_out),
         ("they are no entries of a request log", counts.other_lines),
     )
     left_out = [f"lines left out because {why}: {number}" for why, number in counted if number]
@@ -217,7 +225,7 @@ class _Lines:
 
     def of(self, chunk: bytes) -> list[bytes]:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE_BYTES:
+        if len(self._rest) > _MAX_LINE_BYTES:
             # No entry is as long: the file is something else, and must not fill the memory.
             self._rest = b""
         return lines

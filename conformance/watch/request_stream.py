@@ -1,9 +1,11 @@
-"""Reads the headers in a stream of requests, and the bodies of ApiVersions; remembers those that have no response yet.
+"""Reads the headers of a stream of requests, and remembers the pending requests.
+
+Of the bodies, only those of ApiVersions are read.
 
 Payloads are passed over: never copied, never kept.
 
-SASL: what follows SaslHandshake v0 are tokens without a header. They are passed over too, until a frame has the header of the same
-client again.
+SASL: what follows SaslHandshake v0 are tokens without a header. They are passed over too, until a frame has the header
+of the same client again.
 """
 
 from __future__ import annotations
@@ -20,13 +22,27 @@ from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.headers import CLIENT_ID_LENGTH_END, CLIENT_ID_OFFSET, read_request_start
 from wire.primitives import STRING_LENGTH_BYTES
 
-MOST_PENDING = 4096
+MAX_PENDING = 4096
 """How many requests are remembered that have no response."""
 _HELD_KEYS = frozenset({*CLUSTER_APIS, API_VERSIONS_KEY})
-MOST_TOKENS = 100
+MAX_TOKENS = 100
 """More than any mechanism exchanges: a client that sends more has sent requests that were not recognized."""
-_MOST_BETWEEN = 1000
+_MAX_BETWEEN = 1000
 """By how much the correlation ids of the handshake and of the next request may differ."""
+
+
+_START = struct.Struct(">ihhih")
+"""Size, API key, version, correlation id, and the length of the client id."""
+_NUMBERS = struct.Struct(">hhih")
+"""API key, version, correlation id, and the length of the client id."""
+_SHORTEST = CLIENT_ID_OFFSET
+"""A shorter frame is no request."""
+_BEFORE_CLIENT_ID = SIZE_BYTES + CLIENT_ID_LENGTH_END
+_HIGHEST = 1000
+"""Above every API key and version that there is; what has more is no request of Kafka's protocol."""
+_READ_FURTHER = (SASL_HANDSHAKE_KEY, API_VERSIONS_KEY)
+MAX_BODY_BYTES = 1 << 12
+"""How much of an ApiVersions request is read; a correct one has less than 1 KiB."""
 
 
 class SaslTokens:
@@ -56,7 +72,10 @@ class SaslTokens:
         self._correlation_id = read_request_start(handshake[SIZE_BYTES:]).correlation_id
 
     def take(self, data: bytes) -> bool:
-        """Return whether a frame is a token: it has no header like that of the handshake. After a request no more come."""
+        """Return whether a frame is a token.
+
+        A token has no header like that of the handshake. After the first request no more tokens come.
+        """
         self.may_come = self.may_come and not self._is_request(data)
         self.count += self.may_come
         return self.may_come
@@ -69,21 +88,7 @@ class SaslTokens:
             return False
         # A token may have zeros where the length of an empty client id is.
         has_name = len(self._client_id) > STRING_LENGTH_BYTES
-        return has_name or 0 <= correlation_id - self._correlation_id <= _MOST_BETWEEN
-
-
-_START = struct.Struct(">ihhih")
-"""Size, API key, version, correlation id, and the length of the client id."""
-_NUMBERS = struct.Struct(">hhih")
-"""API key, version, correlation id, and the length of the client id."""
-_SHORTEST = CLIENT_ID_OFFSET
-"""A shorter frame is no request."""
-_BEFORE_CLIENT_ID = SIZE_BYTES + CLIENT_ID_LENGTH_END
-_HIGHEST = 1000
-"""Above every API key and version that there is; what has more is no request of Kafka's protocol."""
-_READ_FURTHER = (SASL_HANDSHAKE_KEY, API_VERSIONS_KEY)
-MOST_BODY_BYTES = 1 << 12
-"""How much of an ApiVersions request is read; a correct one has less than 1 KiB."""
+        return has_name or 0 <= correlation_id - self._correlation_id <= _MAX_BETWEEN
 
 
 @dataclass(slots=True, eq=False)
@@ -135,7 +140,8 @@ class RequestHeaders:
 
         Args:
             on_request: called for every request whose header was read.
-            substitute: returns the frame that replaces a request, or None to pass it on. Without it nothing is held back.
+            substitute: returns the frame that replaces a request, or None to pass it on. Without it nothing is held
+                back.
         """
         self._on_request = on_request
         self._substitute = substitute
@@ -187,7 +193,10 @@ class RequestHeaders:
         return [*parts, view[at:]] if at < len(data) else parts
 
     def _read_usual(self, data: bytes) -> int:
-        """Read the frames whose headers are complete and of which nothing else is read, which are most; return where they end."""
+        """Read the usual frames, and return where they end.
+
+        A usual frame has a complete header, and nothing after its header is read. Most frames are usual.
+        """
         at = min(self._left, len(data))
         self._left -= at
         while at + _BEFORE_CLIENT_ID <= len(data):
@@ -228,7 +237,7 @@ class RequestHeaders:
         if not _is_of_kafka(api_key, api_version):
             return _BEFORE_CLIENT_ID
         if api_key == API_VERSIONS_KEY:
-            return min(whole, SIZE_BYTES + MOST_BODY_BYTES)
+            return min(whole, SIZE_BYTES + MAX_BODY_BYTES)
         return min(whole, _BEFORE_CLIENT_ID + max(0, length))
 
     def _complete(self) -> list[bytes]:
@@ -244,10 +253,10 @@ class RequestHeaders:
         self._head.clear()
         self._left = SIZE_BYTES + size - len(data)
         self._is_replaced = False
-        if is_token and self._tokens.count <= MOST_TOKENS:
+        if is_token and self._tokens.count <= MAX_TOKENS:
             return [data]
         if is_token:
-            what = f"{MOST_TOKENS} frames after SaslHandshake that are no requests of the client"
+            what = f"{MAX_TOKENS} frames after SaslHandshake that are no requests of the client"
             return self._give_up(what, data)
         if size < _SHORTEST:
             return self._give_up(f"a frame of {size} bytes, which is too short for a request", data)
@@ -284,9 +293,7 @@ def _head_of(data: bytes) -> RequestHead:
     key, version, correlation_id = read_request_start(data[SIZE_BYTES:])
     length = -1
     if len(data) >= _BEFORE_CLIENT_ID:
-        length = int.from_bytes(
-            data[SIZE_BYTES + CLIENT_ID_OFFSET : _BEFORE_CLIENT_ID], signed=True
-        )
+        length = int.from_bytes(data[SIZE_BYTES + CLIENT_ID_OFFSET : _BEFORE_CLIENT_ID], signed=True)
     client_id = data[_BEFORE_CLIENT_ID : _BEFORE_CLIENT_ID + length] if length >= 0 else None
     return RequestHead(
         api_key=key,
@@ -303,10 +310,13 @@ def is_held(request: RequestHead) -> bool:
 
 
 class Pending:
-    """The requests of one connection that have no response yet, in their order; bounded, because writes with acks=0 never get one.
+    """The requests of one connection that have no response yet, in order.
+
+    Their number is bounded, because writes with acks=0 never get a response.
 
     Attributes:
-        writes_are_answered: whether a Produce request has had a response, so that they are sent with another acks than 0.
+        writes_are_answered: whether a Produce request has had a response, so that they are sent with another acks than
+            0.
     """
 
     def __init__(self) -> None:
@@ -326,22 +336,18 @@ class Pending:
     @property
     def first(self) -> RequestHead | None:
         """The request that is answered next, if that is sure: a write may be one with acks=0."""
-        if not self._heads or (
-            self._heads[0].api_key == PRODUCE_KEY and not self.writes_are_answered
-        ):
+        if not self._heads or (self._heads[0].api_key == PRODUCE_KEY and not self.writes_are_answered):
             return None
         return self._heads[0]
 
     @property
     def may_all_stay_unanswered(self) -> bool:
         """Whether they are all writes, and no write has been answered here."""
-        return not self.writes_are_answered and all(
-            each.api_key == PRODUCE_KEY for each in self._heads
-        )
+        return not self.writes_are_answered and all(each.api_key == PRODUCE_KEY for each in self._heads)
 
     def add(self, request: RequestHead) -> None:
         """Remember a request. If there are too many, writes are forgotten first, and the oldest."""
-        if len(self._heads) >= MOST_PENDING:
+        if len(self._heads) >= MAX_PENDING:
             self._forget_half()
         self._heads.append(request)
         self._held += is_held(request)
@@ -353,14 +359,13 @@ class Pending:
     def answer(self, correlation_id: int) -> RequestHead | None:
         """Return the request of a response, and forget it and those before it, such as writes with acks=0.
 
-        A client may use a correlation id again. Then a write gives way to another request, unless writes are answered here.
+        A client may use a correlation id again. Then a write gives way to another request, unless writes are answered
+        here.
 
         Returns:
             The request; None if none has this correlation id, and all of them are kept.
         """
-        indexes = [
-            index for index, each in enumerate(self._heads) if each.correlation_id == correlation_id
-        ]
+        indexes = [index for index, each in enumerate(self._heads) if each.correlation_id == correlation_id]
         if not indexes:
             return None
         others = [each for each in indexes if self._heads[each].api_key != PRODUCE_KEY]

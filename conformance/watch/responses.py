@@ -1,8 +1,10 @@
-"""Passes on a stream of responses. Only those that name brokers or versions are kept until they are complete; all others pass unread.
+"""Passes on a stream of responses, and keeps only those with brokers or versions.
 
-Produce and Fetch responses name brokers after their records when a leader has moved (KIP-951). Another address there would change
-the size that the response begins with, when its records are passed on already. So the tag of that field gets a number that no client
-knows: the client then asks for metadata, as clients before KIP-951 do.
+These are kept until they are complete. All other responses pass unread.
+
+Produce and Fetch responses name brokers after their records when a leader has moved (KIP-951). Another address there
+would change the size that the response begins with, when its records are passed on already. So the tag of that field
+gets a number that no client knows: the client then asks for metadata, as clients before KIP-951 do.
 
 Source of that field: the message schemas of ProduceResponse v10 to v13 and FetchResponse v16 to v18.
 """
@@ -14,7 +16,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from conformance.watch.request_stream import Pending, RequestHead, is_held
-from fixtures.recording_proxy.frames import LARGEST_READ_BYTES
+from fixtures.recording_proxy.frames import MAX_READ_BYTES
 from wire.api_keys import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
@@ -28,7 +30,17 @@ _FIRST_VERSIONS = {PRODUCE_KEY: 10, FETCH_KEY: 16}
 _LAST_VERSIONS = {PRODUCE_KEY: 13, FETCH_KEY: 18}
 
 _Steps = Generator[int, bytes, None]
-"""Yields a positive number to read so many bytes, a negative one to pass over them, and `_HIDE` to hide the byte that was read last."""
+"""Yields a positive number to read so many bytes, a negative one to pass over them, and `_HIDE` to hide the byte
+that was read last."""
+
+
+MAX_HELD_BYTES = MAX_READ_BYTES
+"""The largest response that is kept until it is complete."""
+MAX_TABLE_BYTES = 16 * 1024
+"""The largest response to ApiVersions that is kept: five times that of a broker with 90 APIs and 30 features."""
+_START = struct.Struct(">ii")
+"""Size and correlation id."""
+_START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
 
 
 def names_endpoints(api_key: int, api_version: int) -> bool:
@@ -164,15 +176,6 @@ def _fetch() -> _Steps:
     yield from _tags_with_endpoints()
 
 
-MOST_HELD_BYTES = LARGEST_READ_BYTES
-"""The largest response that is kept until it is complete."""
-MOST_TABLE_BYTES = 16 * 1024
-"""The largest response to ApiVersions that is kept: five times that of a broker with 90 APIs and 30 features."""
-_START = struct.Struct(">ii")
-"""Size and correlation id."""
-_START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
-
-
 @dataclass(frozen=True, slots=True)
 class HeldResponse:
     """A complete response that is not passed on yet.
@@ -204,7 +207,8 @@ class Responses:
         Args:
             pending: the requests that have no response yet, in their order.
             on_response: called with each request that is answered, and the first bytes of its response.
-            on_unread: called with each request whose response should be kept, but is too large, and with its size in bytes.
+            on_unread: called with each request whose response should be kept, but is too large, and with its size in
+                bytes.
         """
         self._pending = pending
         self._on_response = on_response
@@ -301,7 +305,7 @@ class Responses:
             return passed
         self._on_response(request, start)
         is_table = request.api_key == API_VERSIONS_KEY
-        most = MOST_TABLE_BYTES if is_table else MOST_HELD_BYTES
+        most = MAX_TABLE_BYTES if is_table else MAX_HELD_BYTES
         if is_held(request) and size > most:
             self._on_unread(request, size)
         elif is_held(request) and not self._is_start_passed:

@@ -1,4 +1,8 @@
-"""Runs `watch` until it is to end: the proxy, by a signal, a time or a command; or the reading of captures and request logs, which it may follow."""
+"""Runs `watch` until it ends.
+
+The proxy ends after a signal, a time limit or the end of a command. Captures and request logs are read to their end,
+and request logs can be followed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from wire.request_log import LogCounts
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
-MOST_SHARE = 50
+MAX_SHARE = 50
 """How many times as long as showing takes nothing is shown after it."""
 COMMAND_ENDING_S = 10.0
 """Enough for 30,000 connections."""
@@ -82,9 +86,7 @@ def report_of_files(
     return report_of(sightings, sightings.versions_of_all, releases)
 
 
-def read_given_files(
-    files: GivenFiles, sightings: Sightings, on_read: Callable[[], None] = lambda: None
-) -> list[str]:
+def read_given_files(files: GivenFiles, sightings: Sightings, on_read: Callable[[], None] = lambda: None) -> list[str]:
     """Read files into sightings. Call it in the main thread if logs are followed, because signals arrive there.
 
     Args:
@@ -113,7 +115,10 @@ def read_given_files(
 
 @contextlib.contextmanager
 def _ended_by_signal(time_s: float | None) -> Iterator[threading.Event]:
-    """Return an event that is set by a signal or after a time; signals have their usual effect again after the block."""
+    """Yield an event that is set by a signal or after a time limit.
+
+    Signals have their usual effect again after the block.
+    """
     until = threading.Event()
     before = {each: signal.signal(each, lambda *_: until.set()) for each in heeded_signals()}
     timer = None if time_s is None else threading.Timer(time_s, until.set)
@@ -214,7 +219,10 @@ async def watch_until_ended(
 
 
 async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
-    """Show what was seen so far, again and again; it takes a small share of the time, however many clients there are."""
+    """Show the state repeatedly.
+
+    The pause between two looks grows with the time that a look takes, so many clients do not slow the watcher down.
+    """
     loop = asyncio.get_running_loop()
     shown, pause_s = -1, LOOK_EVERY_S
     while True:
@@ -222,13 +230,14 @@ async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
         if watcher.requests != shown:
             shown, began = watcher.requests, loop.time()
             show()
-            pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
+            pause_s = max(LOOK_EVERY_S, MAX_SHARE * (loop.time() - began))
 
 
-def _keep_errors_short(
-    proxy: WatchProxy, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
-) -> None:
-    """Note that connections were refused for want of open files, which asyncio would print each second; leave the rest to it."""
+def _keep_errors_short(proxy: WatchProxy, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Note connections that were refused because too many files are open.
+
+    asyncio would print this error each second. Its default handler gets all other errors.
+    """
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in NO_FILES:
         proxy.obstruct(f"connections were not accepted in time: {reason_of(error)}")
@@ -283,9 +292,7 @@ async def _until_ended(plan: WatchPlan, address: Address, stop: asyncio.Event) -
     return 0 if stop.is_set() else status
 
 
-async def _started(
-    command: Sequence[str], environment: Mapping[str, str]
-) -> asyncio.subprocess.Process:
+async def _started(command: Sequence[str], environment: Mapping[str, str]) -> asyncio.subprocess.Process:
     """Start a command.
 
     Raises:

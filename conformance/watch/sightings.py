@@ -1,8 +1,10 @@
-"""What sources saw of clients: which requests each client sent, in which versions, and whether it asks for versions.
+"""What sources saw of clients: which requests each client sent, in which versions.
 
-A source is anything that fills a `Sightings`: the proxy, a capture, a request log. What it cannot see it says in sentences.
-Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests that they send each
-other, but a capture and a request log may be full of them.
+It also says whether a client asks for versions.
+
+A source is anything that fills a `Sightings`: the proxy, a capture, a request log. What it cannot see it says in
+sentences. Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests
+that they send each other, but a capture and a request log may be full of them.
 """
 
 from __future__ import annotations
@@ -19,14 +21,23 @@ from reference_model.profiles.known_apis import Range, known_apis
 from reference_model.profiles.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
 
-MOST_CLIENTS = 2000
+MAX_CLIENTS = 2000
 """How many distinct clients are kept; further ones are only counted."""
-MOST_VERSIONS = 1000
+MAX_VERSIONS = 1000
 """How many distinct requests are kept of each client; Kafka 4.4 has fewer than 500 versions of all APIs together."""
-MOST_CONNECTIONS = 1000
+MAX_CONNECTIONS = 1000
 """How many connections of each client are distinguished."""
-MOST_NOTES = 50
+MAX_NOTES = 50
 """How many sentences are kept of each client, and how many about a source."""
+
+
+_ORDER = attrgetter("software_name", "software_version", "client_id", "address", "principal")
+"""What clients are sorted by."""
+LEFT_OUT = "requests that brokers and controllers sent each other were left out"
+_SHARE_STATE_KEYS = range(83, 88)
+"""The states of share groups, which brokers keep for each other."""
+_CLIENT_ID = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
+"""The client ids of replication and of the metadata quorum, which also send requests that clients send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +59,6 @@ class ClientIdentity:
     software_version: str | None = None
 
 
-_ORDER = attrgetter("software_name", "software_version", "client_id", "address", "principal")
-"""What clients are sorted by."""
-
-
 @dataclass(slots=True)
 class SeenClient:
     """What was seen of one client.
@@ -59,7 +66,8 @@ class SeenClient:
     Attributes:
         requests: how often it sent each request, by API key and version.
         connections: what distinguishes its connections, as far as sources know them.
-        missed_beginning: whether a connection of it was not seen from its beginning, so that it may have asked for versions before.
+        missed_beginning: whether a connection of it was not seen from its beginning, so that it may have asked for
+            versions before.
         missed_requests: whether it sent requests that could not be read.
         notes: what the sources could not read of it, each a sentence.
     """
@@ -77,12 +85,15 @@ class SeenClient:
 
 
 class Sightings:
-    """Counts the requests of each client. Its memory is bounded by the number of distinct clients, not by that of requests.
+    """Counts the requests of each client.
+
+    Memory is bounded by the number of distinct clients, not of requests.
 
     Attributes:
         cannot_see: what the sources cannot see, each a sentence, in the order in which it was said.
         are_incomplete: whether clients were left out, so that nothing can be said of all of them.
-        tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API key.
+        tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API
+            key.
     """
 
     def __init__(self) -> None:
@@ -104,12 +115,12 @@ class Sightings:
         """Count a request; `connection` distinguishes its connection from others of the client, if the source knows."""
         seen = self.of(client)
         request = (api_key, api_version)
-        if request in seen.requests or len(seen.requests) < MOST_VERSIONS:
+        if request in seen.requests or len(seen.requests) < MAX_VERSIONS:
             seen.requests[request] += times
         else:
             seen.missed_requests = True
-            self.note(client, f"it sent more than {MOST_VERSIONS} kinds of requests")
-        if connection is not None and len(seen.connections) < MOST_CONNECTIONS:
+            self.note(client, f"it sent more than {MAX_VERSIONS} kinds of requests")
+        if connection is not None and len(seen.connections) < MAX_CONNECTIONS:
             seen.connections.add(connection)
 
     def of(self, client: ClientIdentity) -> SeenClient:
@@ -117,11 +128,9 @@ class Sightings:
         if client in self._clients:
             return self._clients[client]
         seen = SeenClient()
-        if len(self._clients) >= MOST_CLIENTS:
+        if len(self._clients) >= MAX_CLIENTS:
             self.are_incomplete = True
-            self.say_cannot_see(
-                f"there were more than {MOST_CLIENTS} clients; further ones are left out"
-            )
+            self.say_cannot_see(f"there were more than {MAX_CLIENTS} clients; further ones are left out")
         else:
             self._clients[client] = seen
             self._alike.setdefault((client.client_id, client.address), []).append(seen)
@@ -130,21 +139,19 @@ class Sightings:
     def note(self, client: ClientIdentity, sentence: str) -> None:
         """Remember what a source could not read of a client."""
         notes = self.of(client).notes
-        if len(notes) < MOST_NOTES:
+        if len(notes) < MAX_NOTES:
             notes[sentence] = None
 
     def say_cannot_see(self, sentence: str) -> None:
         """Remember what a source cannot see at all."""
-        if len(self.cannot_see) < MOST_NOTES:
+        if len(self.cannot_see) < MAX_NOTES:
             self.cannot_see[sentence] = None
 
     @property
     def versions_of_all(self) -> Ranges:
         """The versions that all listeners of brokers listed; empty if none was seen. Controllers are left out."""
         brokers = [table for table in self.tables.values() if PRODUCE_KEY in table]
-        return intersection(
-            [{key: Range(*versions) for key, versions in table.items()} for table in brokers]
-        )
+        return intersection([{key: Range(*versions) for key, versions in table.items()} for table in brokers])
 
     @property
     def clients(self) -> tuple[ClientIdentity, ...]:
@@ -158,7 +165,8 @@ class Sightings:
     def asks(self, client: ClientIdentity) -> bool | None:
         """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
 
-        A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
+        A client may ask on its first connection alone. So what has the same client id and address counts as the same
+        client.
         """
         same = self._alike[client.client_id, client.address]
         if any(each.asked for each in same):
@@ -170,13 +178,6 @@ class UnusableSource(click.ClickException):
     """A capture or a log that was named does not exist, cannot be opened, or is something else."""
 
     exit_code = 4
-
-
-LEFT_OUT = "requests that brokers and controllers sent each other were left out"
-_SHARE_STATE_KEYS = range(83, 88)
-"""The states of share groups, which brokers keep for each other."""
-_CLIENT_ID = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
-"""The client ids of replication and of the metadata quorum, which also send requests that clients send."""
 
 
 def is_broker(client_id: str | None, api_keys: Iterable[int]) -> bool:

@@ -1,7 +1,9 @@
-"""TCP segments in packet captures, pcap and pcapng, and the bytes of each direction of a connection in order.
+"""Reassembly of TCP segments from packet captures (pcap and pcapng).
 
-Packets may be cut, and segments may come out of order, twice, in part, or not at all. Nothing that was captured is kept longer than it
-takes to find its place.
+It returns the bytes of each direction of a connection in order.
+
+Packets may be cut, and segments may come out of order, twice, in part, or not at all. Nothing that was captured is kept
+longer than it takes to find its place.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from dpkt.pcapng import PCAPNG_BT_EPB, PCAPNG_BT_IDB, PCAPNG_BT_PB, PCAPNG_BT_SH
 
 from conformance.watch.sightings import UnusableSource
 
-MOST_WAITING = 256
+MAX_WAITING = 256
 """How many segments wait for an earlier one before that counts as missing."""
-MOST_WAITING_BYTES = 1024 * 1024
+MAX_WAITING_BYTES = 1024 * 1024
 _NUMBERS = 2**32
 _ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
 _LOOPBACK = (0, 108)
@@ -30,7 +32,7 @@ _RAW = (12, 14, 101, 228, 229)
 _READABLE = (_ETHERNET, _COOKED, _COOKED_2, *_LOOPBACK, *_RAW)
 _HEADER_BYTES = 8
 """Type and length of a block, with which each block of a pcapng file begins; the length is at its end again."""
-_SMALLEST_BLOCK_BYTES = 12
+_MIN_BLOCK_BYTES = 12
 _LITTLE_ENDIAN = b"\x4d\x3c\x2b\x1a"
 _PACKET_FORMS = {PCAPNG_BT_EPB: "I8xI4x", PCAPNG_BT_PB: "H10xI4x"}
 """The interface and the captured size in the blocks that have a packet; its bytes follow."""
@@ -122,7 +124,7 @@ def _blocks(file: BinaryIO) -> Iterator[tuple[str, int, bytes]]:
             raise dpkt.NeedData("a block without its length")
         type_, length = struct.unpack(f"{order}II", header)
         body = file.read(max(length - _HEADER_BYTES, 0))
-        if not _SMALLEST_BLOCK_BYTES <= length == len(body) + _HEADER_BYTES:
+        if not _MIN_BLOCK_BYTES <= length == len(body) + _HEADER_BYTES:
             raise dpkt.NeedData(f"a block of {length} bytes")
         yield order, type_, body
 
@@ -220,7 +222,10 @@ def _segment(packet: bytes, link_type: int) -> Segment | None:
 
 
 def _payload_size(ip: dpkt.ip.IP | dpkt.ip6.IP6, tcp: dpkt.tcp.TCP) -> int:
-    """Return the size of a segment's data as its headers say; 0 if the network card was to split it, and they do not say."""
+    """Return the size of a segment's data according to its headers.
+
+    Return 0 if the headers do not say, as when the network card was to split the segment.
+    """
     if isinstance(ip, dpkt.ip.IP):
         headers = ip.hl * 4
         total = ip.len
@@ -298,8 +303,8 @@ class StreamOrder:
 
     def _is_too_much(self) -> bool:
         waiting = self._waiting
-        return len(waiting) > MOST_WAITING or (
-            len(waiting) > 1 and sum(len(data) for data, _ in waiting.values()) > MOST_WAITING_BYTES
+        return len(waiting) > MAX_WAITING or (
+            len(waiting) > 1 and sum(len(data) for data, _ in waiting.values()) > MAX_WAITING_BYTES
         )
 
     def _advance(self, size: int) -> None:

@@ -30,7 +30,10 @@ _ANY_WIDTH = 100_000
 
 
 def table_of(report: WatchReport, console: Console) -> RenderableType:
-    """Return the clients as a table; if the console is too narrow for a column for each release, with a line for each."""
+    """Return the clients as a table.
+
+    Each release has a column, or a line if the console is too narrow for all columns.
+    """
     if not report.rows:
         return Text("no client has sent a request yet", style="dim")
     table = _wide_table(report)

@@ -1,6 +1,9 @@
-"""What a proxy that watches finds out: who sends what, what the brokers list, and what clients do against the rules.
+"""What the proxy of `watch` finds out about clients and brokers.
 
-Clients are judged by the oracle of the role, `forbidden_moves`. They are in no role: nothing is drawn or played, so nothing can be repeated.
+It records who sends what, what the brokers list, and which rules the clients violate.
+
+Clients are judged by the oracle of the role, `forbidden_moves`. They are in no role: nothing is drawn or played, so
+nothing can be repeated.
 
 Kept are counts, tables, and the headers of the first requests of each client; never a payload.
 """
@@ -12,13 +15,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.watch.request_stream import RequestHead, client_text
-from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sightings
+from conformance.watch.sightings import MAX_CLIENTS, ClientIdentity, Sightings
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
 from reference_model.clients.rules.read_response import ResponseKind, read_response
-from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES, read_request
+from reference_model.clients.scripts.reading import MIN_REQUEST_BYTES, read_request
 from reference_model.clients.scripts.recording import (
-    MOST_CONNECTIONS,
-    MOST_REQUESTS,
+    MAX_CONNECTIONS,
+    MAX_REQUESTS,
     Recording,
     SeenConnection,
     SeenRequest,
@@ -30,13 +33,13 @@ from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.frames import SIZE_BYTES
 
-MOST_JUDGED = 200
+MAX_JUDGED = 200
 """How many clients are judged by the oracle; of each the first connections and requests."""
-MOST_VIOLATIONS = 3
+MAX_VIOLATIONS = 3
 """How many different violations of one clause are shown of each client."""
 _NEW, _LEFT_OUT = -1, -2
 """Places of a connection that has no request yet, and of one that the oracle is not shown."""
-_MOST_COUNTS = 200
+_MAX_COUNTS = 200
 """How many kinds of requests are counted on a connection before they are taken over."""
 _CONNECTION = re.compile(r" on connection \d+")
 _NOT_JUDGED = "KIP-1242."
@@ -136,11 +139,14 @@ class Watcher:
         connection.counts[kind] = connection.counts.get(kind, 0) + 1
         if connection.judged is not None or connection.judged_number == _NEW:
             self._record(connection, head)
-        if len(connection.counts) > _MOST_COUNTS:
+        if len(connection.counts) > _MAX_COUNTS:
             self._count(connection)
 
     def answered(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
-        """Remember that a request was answered, with the first bytes of the response; all of it if it tells of versions."""
+        """Remember that a request was answered, with the first bytes of the response.
+
+        A response about versions is remembered completely.
+        """
         if connection.judged is None:
             return
         index = connection.unanswered.pop(head, None)
@@ -191,7 +197,10 @@ class Watcher:
             )
 
     def violations(self) -> Mapping[tuple[str | None, str], tuple[Violation, ...]]:
-        """Return what the clients did against the rules, by client id and address; one violation of each clause and sentence."""
+        """Return the rules that clients violated, by client id and address.
+
+        There is one violation for each clause and sentence.
+        """
         return {client: _violations(judged) for client, judged in self._judged.items()}
 
     def _learn_software(self, connection: WatchedConnection, head: RequestHead) -> None:
@@ -199,7 +208,7 @@ class Watcher:
         body = _seen(head, connection.number, 0).body
         if isinstance(body, ApiVersionsRequest) and body.client_software_name:
             client = (head.client_name, connection.address)
-            if client in self._software or len(self._software) < MOST_CLIENTS:
+            if client in self._software or len(self._software) < MAX_CLIENTS:
                 software = (body.client_software_name, body.client_software_version)
                 self._software[client] = software
 
@@ -223,7 +232,7 @@ class Watcher:
         judged = connection.judged
         if judged is None:
             return
-        if len(judged.requests) >= MOST_REQUESTS:
+        if len(judged.requests) >= MAX_REQUESTS:
             # The oracle would take what is answered later for unanswered.
             connection.judged = None
             return
@@ -232,10 +241,10 @@ class Watcher:
 
     def _begin_record(self, connection: WatchedConnection, client: tuple[str | None, str]) -> None:
         connection.judged_number = _LEFT_OUT
-        if client not in self._judged and len(self._judged) >= MOST_JUDGED:
+        if client not in self._judged and len(self._judged) >= MAX_JUDGED:
             return
         judged = self._judged.setdefault(client, _Judged())
-        if len(judged.connections) >= MOST_CONNECTIONS or len(judged.requests) >= MOST_REQUESTS:
+        if len(judged.connections) >= MAX_CONNECTIONS or len(judged.requests) >= MAX_REQUESTS:
             return
         connection.judged, connection.judged_number = judged, len(judged.connections)
         judged.connections.append(
@@ -250,8 +259,8 @@ class Watcher:
 def _violations(judged: _Judged) -> tuple[Violation, ...]:
     """Return what is forbidden on a connection by what happened on it alone.
 
-    What happened on others may only excuse it: two programs may have one client id and address, and then one is not bound by
-    what the broker answered the other.
+    What happened on others may only excuse it: two programs may have one client id and address, and then one is not
+    bound by what the broker answered the other.
     """
     alone = [_alone(judged, each) for each in judged.connections]
     certain = {
@@ -264,20 +273,14 @@ def _violations(judged: _Judged) -> tuple[Violation, ...]:
     for move in (certain[key] for key in sorted(certain.keys() & forbidden)):
         alike = (move.clause, _CONNECTION.sub("", move.sentence))
         shown = sum(1 for clause, _ in found if clause == move.clause)
-        if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MOST_VIOLATIONS:
+        if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MAX_VIOLATIONS:
             continue
-        found[alike] = Violation(
-            clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged)
-        )
+        found[alike] = Violation(clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged))
     return tuple(found.values())
 
 
 def _alone(judged: _Judged, connection: SeenConnection) -> Recording:
-    requests = [
-        replace(each, connection=0)
-        for each in judged.requests
-        if each.connection == connection.number
-    ]
+    requests = [replace(each, connection=0) for each in judged.requests if each.connection == connection.number]
     return _recording(_Judged([replace(connection, number=0)], requests))
 
 
@@ -299,7 +302,7 @@ def _bytes_of(move: ForbiddenMove, judged: _Judged) -> bytes:
 
 def _seen(head: RequestHead, connection: int, at_ms: int, *, response: bytes = b"") -> SeenRequest:
     """Return a request for the oracle: its data is what was read of it."""
-    payload = head.data[SIZE_BYTES:].ljust(SHORTEST_REQUEST_BYTES, b"\0")
+    payload = head.data[SIZE_BYTES:].ljust(MIN_REQUEST_BYTES, b"\0")
     seen = read_request(payload, connection=connection, at_ms=at_ms)
     if not seen.is_about_versions:
         # The body of another API is not read, so it cannot be judged.

@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal: a client instance id in the header of every request. kip-1313.md is about it."""
+"""Package for KIP-1313: a client instance id in every request header.
+
+KIP-1313 is a proposal. `kip-1313.md` describes it.
+"""
 
 from __future__ import annotations
 

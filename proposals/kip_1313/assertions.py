@@ -1,4 +1,7 @@
-"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say."""
+"""Requests with header v3 for targets that claim KIP-1313, and their responses.
+
+KIP-1313 is a proposal.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 """Further APIs that are requested in their new version: they only read, and their bodies are taken to be unchanged."""
 OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
 OLD_APIS = (OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
-"""Further APIs that are requested with an older header. PushTelemetry is refused without an id in its body, whatever the header."""
+"""Further APIs that are requested with an older header. PushTelemetry is refused without an id in its body, whatever
+the header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +105,7 @@ def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
     """Return what a target lists in a version with header v3, as far as the suite can request it."""
     listed = _newest_listed(broker)
     found = [
-        RequestWithHeader3(
-            api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1)
-        )
+        RequestWithHeader3(api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1))
         for key, api in CHANGED_APIS.items()
         if listed.get(key, 0) > 0
     ]
@@ -111,18 +113,14 @@ def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
         usual = build_request(version=NEWEST_VERSION).body
         assert usual is not None
         found.append(
-            RequestWithHeader3(
-                api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None
-            )
+            RequestWithHeader3(api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None)
         )
     for key in FURTHER_NEW_KEYS:
         known = api_catalogue().versions_of(key)[-1]
         if listed.get(key) == known + 1:
             api = api_catalogue().find(key, known)
             assert api is not None
-            layout = dataclasses.replace(
-                api.layout(known), request_header_version=INSTANCE_ID_REQUEST_HEADER
-            )
+            layout = dataclasses.replace(api.layout(known), request_header_version=INSTANCE_ID_REQUEST_HEADER)
             found.append(
                 RequestWithHeader3(
                     api_key=key,
@@ -161,7 +159,10 @@ def with_id(
 
 
 def without_id(broker: Broker, drawn: InstanceIdRequest) -> Request:
-    """Return a request with an older header: ApiVersions in a version of today, or the v0 of an API with a new version."""
+    """Return a request with an older header than v3.
+
+    It is ApiVersions in a version of today, or the v0 of an API that has a new version.
+    """
     further = [api_key for api_key in OLD_APIS if lists(broker, api_key)]
     number = drawn.api % (len(OLD_VERSIONS) + len(further))
     if number >= len(OLD_VERSIONS):
@@ -186,13 +187,14 @@ def lists(broker: Broker, api_key: int) -> bool:
 
 
 def api_of_first(broker: Broker) -> int | None:
-    """Return the API whose request with header v3 may begin a connection: ApiVersions alone before authentication; None for any."""
+    """Return the API that must begin a connection with header v3, or None for any.
+
+    Before authentication, only ApiVersions may begin a connection.
+    """
     return API_VERSIONS_KEY if broker.asks_for_authentication else None
 
 
-def login(
-    broker: Broker, instance_id: UUID | None, *, client_id: str | None = PLAIN_CLIENT_ID
-) -> list[Request]:
+def login(broker: Broker, instance_id: UUID | None, *, client_id: str | None = PLAIN_CLIENT_ID) -> list[Request]:
     """Return the requests with which a connection authenticates on a listener with SASL.
 
     Args:
@@ -203,17 +205,15 @@ def login(
     first = (
         build_request(version=0, client_id=client_id)
         if instance_id is None
-        else with_id(
-            broker, InstanceIdRequest(client_id=client_id), instance_id, api_key=API_VERSIONS_KEY
-        )
+        else with_id(broker, InstanceIdRequest(client_id=client_id), instance_id, api_key=API_VERSIONS_KEY)
     )
     return [first, sasl_handshake(), token_request(broker, instance_id)]
 
 
-def ask_with_id(
-    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, *, api_key: int
-) -> Exchange:
-    """Return the exchange of a request with header v3; on a listener with SASL it comes after authentication with the same id.
+def ask_with_id(broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, *, api_key: int) -> Exchange:
+    """Return the exchange of one request with header v3.
+
+    On a listener with SASL, the connection authenticates first, with the same id.
 
     Raises:
         UnsatisfiedAssumption: the authentication fails, which other clauses judge.
@@ -235,15 +235,11 @@ def assume_logged_in(begin: Sequence[Request], exchanges: Sequence[Exchange]) ->
         begin: the requests of `login`; none if the listener needs none.
         exchanges: those of the connection, from the first on.
     """
-    if begin and (
-        len(exchanges) <= len(begin) or error_in(exchanges[len(begin) - 1]) is not ErrorCode.NONE
-    ):
+    if begin and (len(exchanges) <= len(begin) or error_in(exchanges[len(begin) - 1]) is not ErrorCode.NONE):
         reject()
 
 
-def in_allowed_order(
-    first: InstanceIdRequest, later: Iterable[InstanceIdRequest]
-) -> list[InstanceIdRequest]:
+def in_allowed_order(first: InstanceIdRequest, later: Iterable[InstanceIdRequest]) -> list[InstanceIdRequest]:
     """Return later requests of a connection so that none lacks an id after one that has it, which would be refused."""
     if first.has_id:
         return [dataclasses.replace(each, has_id=True) for each in later]
@@ -294,9 +290,7 @@ def message_in(exchange: Exchange) -> Any:
         _, body_at = decode_prefix(ResponseHeader, payload, version=layout.response_header_version)
         return decode(layout.response, payload[body_at:], version=layout.version)
     except DecodeError as error:
-        raise MalformedAnswer(
-            exchange, f"{layout.response.__name__} v{layout.version} does not decode"
-        ) from error
+        raise MalformedAnswer(exchange, f"{layout.response.__name__} v{layout.version} does not decode") from error
 
 
 def id_in(exchange: Exchange) -> UUID:
@@ -318,9 +312,7 @@ def assert_served(exchanges: Iterable[Exchange]) -> None:
     """Fail unless every request got a response, and none INVALID_REQUEST."""
     for exchange in exchanges:
         error = error_in(exchange)
-        assert error is not ErrorCode.INVALID_REQUEST, (
-            f"{_name(exchange)} is refused with {error!r}"
-        )
+        assert error is not ErrorCode.INVALID_REQUEST, f"{_name(exchange)} is refused with {error!r}"
 
 
 def assume_served(drawn: Sequence[InstanceIdRequest], exchanges: Sequence[Exchange]) -> None:

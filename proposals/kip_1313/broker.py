@@ -1,7 +1,8 @@
 """KIP-1313 in memory: strips header v3, then calls the reference broker.
 
-Every API but SaslHandshake has one version more than in the newest release, with header v3. A request in it is checked, and reaches the
-reference broker in the version below with today's header. Each method that decides something can be replaced by a planted fault.
+Every API but SaslHandshake has one version more than in the newest release, with header v3. A request in it is checked,
+and reaches the reference broker in the version below with today's header. Each method that decides something can be
+replaced by a planted fault.
 
 Source: KIP-1313 (under discussion).
 """
@@ -20,7 +21,7 @@ from reference_model.broker.model.stages import Pause
 from reference_model.broker.model.state_machine import BrokerConnection, ReferenceBroker
 from reference_model.broker.rules.connection_states import SERVING, ConnectionState
 from reference_model.broker.rules.responses import encode_body, refusal_of_other_api
-from reference_model.clients.scripts.reading import SHORTEST_REQUEST_BYTES
+from reference_model.clients.scripts.reading import MIN_REQUEST_BYTES
 from reference_model.profiles.profile import Profile
 from reference_model.proxies.model_proxy import NO_RESPONSE, with_changed_table
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SASL_HANDSHAKE_KEY
@@ -49,15 +50,16 @@ GIVEN_ID = UUID(int=0x714 << 96 | 1)
 
 
 def with_more_served(profile: Profile) -> Profile:
-    """Return a profile that serves what Kafka does not list by default: telemetry of brokers, and versions that are not yet stable."""
+    """Return a profile that also serves what Kafka does not list by default.
+
+    These are telemetry of brokers and versions that are not yet stable.
+    """
     there = {entry.api_key for entry in profile.api_keys}
     missing = set(TELEMETRY_KEYS) - there if OFFSET_DELETE_KEY in there else ()
     added = tuple(ApiVersion(api_key=key, min_version=0, max_version=0) for key in missing)
     readable = {each.api_key: each.max_version for each in profile.readable_keys}
     listed = (
-        dataclasses.replace(
-            entry, max_version=max(entry.max_version, readable.get(entry.api_key, 0))
-        )
+        dataclasses.replace(entry, max_version=max(entry.max_version, readable.get(entry.api_key, 0)))
         for entry in (*profile.api_keys, *added)
     )
     table = tuple(sorted(listed, key=lambda entry: entry.api_key))
@@ -69,8 +71,8 @@ class InstanceIdBroker:
 
     Attributes:
         reference: the reference broker that serves the requests.
-        first_client_id_counts: whether the client id of a connection's first request counts for the later ones. The text of
-            the proposal has both readings.
+        first_client_id_counts: whether the client id of a connection's first request counts for the later ones. The
+            text of the proposal has both readings.
     """
 
     def __init__(self, reference: ReferenceBroker, *, first_client_id_counts: bool = True) -> None:
@@ -98,7 +100,10 @@ class InstanceIdBroker:
         return dataclasses.replace(entry, max_version=self._newest[entry.api_key] + 1)
 
     def own_table(self, response: bytes, layout: int) -> bytes:
-        """Return a response to ApiVersions of the reference broker with this broker's table; it sends the same few again and again."""
+        """Return the reference broker's ApiVersions response with this broker's table.
+
+        The results are cached, because the reference broker sends the same few responses again and again.
+        """
         key = response[CORRELATION_ID_BYTES:], layout
         if key not in self._tables:
             changed = with_changed_table(response, layout, lambda table: map(self.listed, table))
@@ -151,9 +156,7 @@ class InstanceIdBroker:
         """Return the version in which a request with header v3 reaches the reference broker."""
         return self._newest[api_key]
 
-    def response_bytes(
-        self, api: Api, api_version: int, correlation_id: int, message: Any
-    ) -> bytes:
+    def response_bytes(self, api: Api, api_version: int, correlation_id: int, message: Any) -> bytes:
         """Return the payload of the response of such an API."""
         return api.response_payload(message, api_version, correlation_id)
 
@@ -222,7 +225,7 @@ class InstanceIdConnection:
         start = read_request_start(request)
         broker = self._broker
         is_token = self._inner.state is ConnectionState.BARE_TOKENS
-        if is_token or len(request) < SHORTEST_REQUEST_BYTES:
+        if is_token or len(request) < MIN_REQUEST_BYTES:
             self._outgoing += b"".join(map(encode_frame, self._serve(request)))
         elif broker.has_instance_id(start.api_key, start.api_version):
             self._handle_with_id(request, start)
@@ -281,7 +284,10 @@ class InstanceIdConnection:
         return self._broker.client_id_of(kept[0], header, has_id=has_id)
 
     def _with_counting_client_id(self, request: bytes) -> bytes:
-        """Return a request with an older header, whose client id has the same place in all of them, with the one that counts."""
+        """Return a request with an older header, with its client id replaced by the one that counts.
+
+        The client id has the same place in all older headers.
+        """
         try:
             header, after = decode_prefix(RequestHeader, request, version=PLAIN_REQUEST_HEADER)
         except DecodeError:

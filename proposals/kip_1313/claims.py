@@ -1,8 +1,8 @@
 """Whether a target claims KIP-1313, a proposal: read from its table alone.
 
-A target claims it by listing OffsetDelete v1, the first request with header v3; so one that does is judged whatever it is.
-Controllers do not list OffsetDelete. One claims the proposal if most APIs in its table, ApiVersions among them, have a newer version
-than those of today: no release of Kafka has given a new version to that many at once.
+A target claims it by listing OffsetDelete v1, the first request with header v3; so one that does is judged whatever it
+is. Controllers do not list OffsetDelete. One claims the proposal if most APIs in its table, ApiVersions among them,
+have a newer version than those of today: no release of Kafka has given a new version to that many at once.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ def claims_proposal(newest: Newest) -> bool:
 
 
 def is_new(newest: Newest, api_key: int) -> bool:
-    """Return whether a target lists a newer version of an API than those of today; not of one that is not known today."""
+    """Return whether a target lists a newer version of a known API than today's releases.
+
+    An API that is unknown today is never new.
+    """
     known = known_apis().get(api_key)
-    return (
-        known is not None
-        and known.range is not None
-        and newest.get(api_key, 0) > known.range.highest
-    )
+    return known is not None and known.range is not None and newest.get(api_key, 0) > known.range.highest
 
 
 def header_of_unknown_versions(newest: Newest) -> int:

@@ -1,4 +1,7 @@
-"""The model client with KIP-1313: it has an id, sends it with header v3, and uses the same one for its telemetry and its groups."""
+"""The model client with KIP-1313: it sends its client instance id in header v3.
+
+It uses the same id for its telemetry and its groups.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,10 @@ class HeaderWithId(ModelClient):
         return super().version_after_refusal(link, refused, named)
 
     def newest_version(self, link: Link) -> int:
-        """Return the version with header v3 only if a broker at this address has listed it: older ones cannot read that header."""
+        """Return the version with header v3 only if a broker at this address has listed it.
+
+        Older brokers cannot read that header.
+        """
         is_read = link.address in self._takes_ids
         return API_VERSIONS_WITH_ID if is_read else super().newest_version(link)
 
@@ -104,7 +110,10 @@ class HeaderWithId(ModelClient):
         return API_VERSIONS_HEADERS.get(version, super()._header_of_api_versions(version))
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
-        """Return the client id of a request: a later one with header v3 has none, because the first one has it in any header."""
+        """Return the client id of a request, or None for a later request with header v3.
+
+        The first request has the client id with any header.
+        """
         is_later = link.last_correlation_id > 0
         if is_later and header_version == INSTANCE_ID_REQUEST_HEADER:
             return None
@@ -128,7 +137,10 @@ class InstanceIdClient(HeaderWithId):
     """Sends its id also as a member of groups, and as a source of telemetry to brokers that list these APIs."""
 
     def after_metadata(self, link: Link) -> None:
-        """Ask for telemetry subscriptions, push metrics and send heartbeats, each if the broker lists it in a version of this client."""
+        """Ask for telemetry subscriptions, push metrics and send heartbeats.
+
+        The client sends each request only if the broker lists it in a version that the client speaks.
+        """
         for api_key, body_in in (
             (GET_TELEMETRY_SUBSCRIPTIONS_KEY, self.telemetry_body),
             (PUSH_TELEMETRY_KEY, self.push_body),
@@ -173,9 +185,7 @@ class InstanceIdClient(HeaderWithId):
 
     def streams_heartbeat_body(self, link: Link, version: int) -> bytes:
         """Return the body of a heartbeat that joins a streams group; it names no topics."""
-        message = STREAMS_GROUP_HEARTBEAT.request(
-            group_id=GROUP_ID, member_id=self.streams_member_id(link)
-        )
+        message = STREAMS_GROUP_HEARTBEAT.request(group_id=GROUP_ID, member_id=self.streams_member_id(link))
         return encode(message, version=version)
 
     def member_id(self, link: Link) -> str:

@@ -32,7 +32,5 @@ def assert_client_id_only_first(client: ClientUnderTest, recording: Recording) -
     if wrong and not has_client_id(client.healthy.recording):
         raise Unjudged("the client has no client id, also with brokers of today")
     if wrong and has_client_id_everywhere(recording):
-        raise Unjudged(
-            "the client sends its client id with every request: the other reading of the proposal"
-        )
+        raise Unjudged("the client sends its client id with every request: the other reading of the proposal")
     assert_none(wrong)

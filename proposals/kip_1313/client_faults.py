@@ -96,9 +96,7 @@ class IdIsNewAfterARebootstrap(InstanceIdClient):
 
     def instance_id_for(self, link: Link) -> UUID:
         if link.node is None:
-            self.notes["bootstraps"] = self.notes.get("bootstraps", 0) + (
-                link.number not in self.notes
-            )
+            self.notes["bootstraps"] = self.notes.get("bootstraps", 0) + (link.number not in self.notes)
             self.notes[link.number] = True
         again = self.notes.get("bootstraps", 1) > 1
         made: UUID = self.notes.setdefault("id", uuid4())
@@ -205,9 +203,7 @@ class MetricsHaveAnotherId(InstanceIdClient):
     def push_body(self, link: Link, version: int) -> bytes:
         made: UUID = self.notes.setdefault("metrics", uuid4())
         request = PUSH_TELEMETRY.request(client_instance_id=made)
-        return (
-            encode(request, version=version) if version == 0 else super().push_body(link, version)
-        )
+        return encode(request, version=version) if version == 0 else super().push_body(link, version)
 
 
 @fault(TELEMETRY, SAME)
@@ -215,9 +211,7 @@ class NewBrokersGetOldTelemetry(InstanceIdClient):
     """Uses GetTelemetrySubscriptions v0 with every broker."""
 
     def version_of(self, link: Link, api_key: int) -> int:
-        return (
-            0 if api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY else super().version_of(link, api_key)
-        )
+        return 0 if api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY else super().version_of(link, api_key)
 
 
 @fault(TELEMETRY, LAYOUT)

@@ -1,4 +1,7 @@
-"""Faults against the clauses of KIP-1313, a proposal, that only a client with SASL has, and of requests that lack the id."""
+"""Planted faults of KIP-1313 clients: SASL, and requests that lack the id.
+
+KIP-1313 is a proposal. The faults on SASL break clauses that apply only to a client with SASL.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What KIP-1313, a proposal, asks of clients: read from the requests that a recording has.
+"""Rules of KIP-1313 for clients, checked on the requests of a recording.
+
+KIP-1313 is a proposal.
 
 Each function returns one sentence per fault, in the order of the requests.
 """
@@ -38,6 +40,10 @@ MEMBER_KEYS = (
 """The APIs whose requests have the id of a client as a member of a group."""
 
 
+_STANDARD_ALPHABET = str.maketrans("-_", "+/")
+"""Kafka's Uuid uses the alphabet of base64 that is safe in a URL."""
+
+
 class Decoded(NamedTuple):
     """A request, its header, and its body if that decodes."""
 
@@ -56,11 +62,11 @@ def _name(request: SeenRequest) -> str:
 def sends_instance_ids(recording: Recording) -> bool:
     """Return whether a client sent a request in a version that has header v3.
 
-    ApiVersions does not count: a client sends its newest version before it knows whether the broker claims the proposal.
+    ApiVersions does not count: a client sends its newest version before it knows whether the broker claims the
+    proposal.
     """
     return any(
-        has_instance_id(each.api_key, each.api_version) and not each.is_about_versions
-        for each in recording.requests
+        has_instance_id(each.api_key, each.api_version) and not each.is_about_versions for each in recording.requests
     )
 
 
@@ -107,10 +113,12 @@ def instance_ids_in(recording: Recording) -> set[UUID]:
 
 
 def missing_ids(recording: Recording) -> Iterator[str]:
-    """Yield the requests without an id on a connection whose first request has one, although the broker lists a version with it.
+    """Yield the requests without an id on a connection whose first request has one.
 
-    SaslHandshake has no such version, and in an older ApiVersions a client falls back, which other clauses judge. The proposal
-    says nothing about a connection whose first request was refused.
+    A request counts only if the broker lists a version of its API with an id.
+
+    SaslHandshake has no such version, and in an older ApiVersions a client falls back, which other clauses judge. The
+    proposal says nothing about a connection whose first request was refused.
     """
     begun_with_id: dict[int, bool] = {}
     for move in History(recording).moves:
@@ -128,11 +136,7 @@ def _may_have_id(move: Move) -> bool:
     if move.request.is_about_versions:
         return False
     newest = newest_with_id(move.request.api_key)
-    return (
-        newest is not None
-        and move.table is not None
-        and move.table.lists(move.request.api_key, newest)
-    )
+    return newest is not None and move.table is not None and move.table.lists(move.request.api_key, newest)
 
 
 def wrong_ids(recording: Recording) -> Iterator[str]:
@@ -170,7 +174,8 @@ def _with_client_ids(recording: Recording) -> list[SeenRequest]:
 def wrong_client_ids(recording: Recording) -> Iterator[str]:
     """Yield the requests that lack the client id, or repeat it.
 
-    A connection's first request has it, whatever its header. Later ones have it with an older header, and do not with header v3.
+    A connection's first request has it, whatever its header. Later ones have it with an older header, and do not with
+    header v3.
     """
     connections: set[int] = set()
     for each in _with_client_ids(recording):
@@ -205,7 +210,10 @@ def wrong_member_ids(recording: Recording) -> Iterator[str]:
 
 
 def stands_for(text: str, instance_id: UUID) -> bool:
-    """Return whether a text is an id in any usual form: hexadecimal digits, or one of the alphabets of base64 and base32."""
+    """Return whether a text is an id in any usual form.
+
+    The forms are hexadecimal digits and the alphabets of base64 and base32.
+    """
     digits = text.lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
     if digits == instance_id.hex:
         return True
@@ -215,12 +223,8 @@ def stands_for(text: str, instance_id: UUID) -> bool:
     return bare.translate(_STANDARD_ALPHABET) == in_base64 or bare.upper() == in_base32
 
 
-_STANDARD_ALPHABET = str.maketrans("-_", "+/")
-"""Kafka's Uuid uses the alphabet of base64 that is safe in a URL."""
-
-
 def wrong_telemetry(recording: Recording) -> Iterator[str]:
-    """Yield the requests about telemetry that leave the id to an older broker, change it, or use v0 with a newer broker."""
+    """Yield the telemetry requests that leave the id to the broker, change it, or use v0 although v1 is listed."""
     of_headers = instance_ids_in(recording) - {NO_INSTANCE_ID}
     # Whether the headers agree with each other is judged by itself.
     own = next(iter(of_headers)) if len(of_headers) == 1 else None

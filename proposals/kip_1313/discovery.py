@@ -1,7 +1,10 @@
-"""`discovery`: measures how releases answer an unknown version of ApiVersions with header v2 and with v3.
+"""The command `discovery`: how releases answer an unknown ApiVersions version.
 
-A client begins with the newest version of ApiVersions that it knows. A broker that does not know it takes the request's header for the newest
-one that it has: v2. If the header is v3 (KIP-1313, a proposal), the client instance id stands where header v2 has its count of tagged fields.
+It measures the responses to requests with header v2 and with header v3.
+
+A client begins with the newest version of ApiVersions that it knows. A broker that does not know it takes the request's
+header for the newest one that it has: v2. If the header is v3 (KIP-1313, a proposal), the client instance id stands
+where header v2 has its count of tagged fields.
 """
 
 from __future__ import annotations
@@ -97,7 +100,10 @@ class Tried(NamedTuple):
 
 
 def has_flexible_headers(target: Target) -> bool:
-    """Return whether a release has a version of ApiVersions with header v2: only there a third header is another one."""
+    """Return whether a release has a version of ApiVersions with header v2.
+
+    Header v3 makes a difference only for such a release.
+    """
     if not target.handshake:
         return False
     traits = profile_of(target.release, quorum=target.quorum).traits
@@ -123,10 +129,7 @@ def measure(broker: Broker, *, uuids: int, seed: int) -> Discovery:
         _predicts_discovery(profile, request) == each.is_discovery
         for request, each in zip(requests, tried, strict=True)
     )
-    changed = {
-        key: _in_words(_sent(broker, (_request(key, 1, each) for each in ids[:100])))
-        for key in CHANGED_APIS
-    }
+    changed = {key: _in_words(_sent(broker, (_request(key, 1, each) for each in ids[:100]))) for key in CHANGED_APIS}
     offset_delete, get_subscriptions, push = changed.values()
     return Discovery(
         release=target.release,
@@ -159,9 +162,7 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
     return encode_request(
         header,
         PLAIN_BODY,
-        header_version=FLEXIBLE_REQUEST_HEADER
-        if instance_id is None
-        else INSTANCE_ID_REQUEST_HEADER,
+        header_version=FLEXIBLE_REQUEST_HEADER if instance_id is None else INSTANCE_ID_REQUEST_HEADER,
     )
 
 
@@ -191,10 +192,7 @@ def _predicts_discovery(profile: Profile, request: Request) -> bool:
 
 def _in_words(tried: Iterable[Tried]) -> str:
     counts = Counter(each.outcome for each in tried)
-    return ", ".join(
-        what if len(counts) == 1 else f"{what} {count} times"
-        for what, count in counts.most_common()
-    )
+    return ", ".join(what if len(counts) == 1 else f"{what} {count} times" for what, count in counts.most_common())
 
 
 def write_figures(found: Sequence[Discovery], file: Path = RECORDED) -> None:
@@ -217,8 +215,7 @@ def read_figures(file: Path = RECORDED) -> list[Discovery]:
 
 def _from_row(row: Mapping[str, str]) -> Discovery:
     values: dict[str, Any] = {
-        field.name: int(row[field.name]) if field.type == "int" else row[field.name]
-        for field in fields(Discovery)
+        field.name: int(row[field.name]) if field.type == "int" else row[field.name] for field in fields(Discovery)
     }
     return Discovery(**values)
 
@@ -233,9 +230,7 @@ def _from_row(row: Mapping[str, str]) -> Discovery:
     help="random ids per release",
 )
 @click.option("--seed", type=int, default=1313, show_default=True, help="seed of the random ids")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="releases at a time"
-)
+@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="releases at a time")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="process", show_default=True)
 @click.option(
     "--out",
@@ -243,21 +238,15 @@ def _from_row(row: Mapping[str, str]) -> Discovery:
     default=RECORDED,
     help="the CSV file whose rows are replaced; by default that of the report",
 )
-def discovery(
-    patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launcher: str, out: Path
-) -> None:
+def discovery(patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launcher: str, out: Path) -> None:
     """Measure how releases answer unknown requests (KIP-1313).
 
     The requests have header v2 and header v3.
 
-    TARGET is an id or glob; every Apache Kafka release if none is given. Releases whose newest request header is v1 are left
-    out. Every row of FILE has the figures of one release; the report shows them on the page "Proposal".
+    TARGET is an id or glob; every Apache Kafka release if none is given. Releases whose newest request header is v1 are
+    left out. Every row of FILE has the figures of one release; the report shows them on the page "Proposal".
     """
-    targets = [
-        target
-        for target in runnable_targets(patterns or EVERY_RELEASE)
-        if has_flexible_headers(target)
-    ]
+    targets = [target for target in runnable_targets(patterns or EVERY_RELEASE) if has_flexible_headers(target)]
     if not targets:
         raise click.UsageError("none of these targets has requests with header v2")
     with (

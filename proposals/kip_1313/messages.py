@@ -1,7 +1,9 @@
-"""Messages that KIP-1313 changes: OffsetDelete and the telemetry of clients; and those that clients send with header v3.
+"""Messages that KIP-1313 changes, and messages that clients send with header v3.
 
-From v1 on their requests have header v3, which has the client instance id. So the bodies of telemetry no longer have it.
-Source: KIP-1313 (under discussion); v0 as in the message schemas of release 4.4.0, a test compares them.
+KIP-1313 changes OffsetDelete and the telemetry of clients.
+
+From v1 on their requests have header v3, which has the client instance id. So the bodies of telemetry no longer have
+it. Source: KIP-1313 (under discussion); v0 as in the message schemas of release 4.4.0, a test compares them.
 """
 
 from __future__ import annotations
@@ -129,6 +131,12 @@ _SHARE_GROUP_HEARTBEAT_OF_TODAY = api(f"""
     """)
 
 
+API_VERSIONS_WITH_ID = NEWEST_VERSION + 1
+"""The version of ApiVersions with header v3; its body is that of the version before."""
+API_VERSIONS_HEADERS: Mapping[int, int] = MappingProxyType({API_VERSIONS_WITH_ID: INSTANCE_ID_REQUEST_HEADER})
+"""The header of that version."""
+
+
 def with_new_version(known: Api) -> Api:
     """Return an API with one version more, which has header v3 and the body of the version before."""
     newest = known.valid_versions.last
@@ -147,9 +155,7 @@ def _header_ranges(known: Api, newest: int) -> dict[str, str]:
     of_header: dict[int, list[int]] = {}
     for version in versions_:
         of_header.setdefault(known.request_header_version(version), []).append(version)
-    ranges = {
-        str(Versions(covered[0], covered[-1])): str(header) for header, covered in of_header.items()
-    }
+    ranges = {str(Versions(covered[0], covered[-1])): str(header) for header, covered in of_header.items()}
     return {**ranges, f"{newest + 1}+": str(INSTANCE_ID_REQUEST_HEADER)}
 
 
@@ -169,15 +175,10 @@ CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
         **CHANGED_APIS,
     }
 )
-"""The APIs that a client may send with header v3, by key: those by which it learns its cluster, heartbeats, and the changed ones.
+"""The APIs that a client may send with header v3, by key: those by which it learns its cluster, heartbeats, and the
+changed ones.
 
 ApiVersions, which has a message class of its own, is the further one."""
-API_VERSIONS_WITH_ID = NEWEST_VERSION + 1
-"""The version of ApiVersions with header v3; its body is that of the version before."""
-API_VERSIONS_HEADERS: Mapping[int, int] = MappingProxyType(
-    {API_VERSIONS_WITH_ID: INSTANCE_ID_REQUEST_HEADER}
-)
-"""The header of that version."""
 SASL_APIS: Mapping[int, Api] = MappingProxyType({SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID})
 """The API of SASL that has a new version."""
 

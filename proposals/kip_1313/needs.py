@@ -1,4 +1,7 @@
-"""What the properties of KIP-1313 may require of a broker or client, and why a clause does not apply without it."""
+"""Prerequisites of the KIP-1313 properties for brokers and clients.
+
+Each has the reason why a clause does not apply without it.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ def _may_log_in(broker: Broker) -> bool:
 
 BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
     "instance_ids": (
-        lambda broker: claims_instance_ids(
-            broker, *((API_VERSIONS_KEY,) if broker.asks_for_authentication else ())
-        ),
+        lambda broker: claims_instance_ids(broker, *((API_VERSIONS_KEY,) if broker.asks_for_authentication else ())),
         "the target does not claim KIP-1313, a proposal: it lists no OffsetDelete v1, the first request with header v3 (or no "
         "ApiVersions with that header, where nothing else may come first)",
     ),
@@ -51,7 +52,8 @@ BROKER_NEEDS: Mapping[str, tuple[Callable[[Broker], bool], str]] = {
         "the target is a controller, which has no OffsetDelete",
     ),
 }
-"""The needs, by the name that the mark `needs` uses: whether a broker provides it, and why a clause does not apply otherwise."""
+"""The needs, by the name that the mark `needs` uses: whether a broker provides it, and why a clause does not apply
+otherwise."""
 
 
 def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:

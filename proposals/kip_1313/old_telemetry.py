@@ -1,7 +1,9 @@
-"""GetTelemetrySubscriptions v0, which clients of today send: whether a target serves it, and which ids it returns.
+"""Checks of GetTelemetrySubscriptions v0, which clients of today send.
 
-The table of the proposal says this of brokers of today as well, so those that serve v0 are asked, whether they list it or not. It is no rule
-for them: what they do differently is noted, because the proposal then describes them wrongly.
+They find whether a target serves it, and which ids it returns.
+
+The table of the proposal says this of brokers of today as well, so those that serve v0 are asked, whether they list it
+or not. It is no rule for them: what they do differently is noted, because the proposal then describes them wrongly.
 """
 
 from __future__ import annotations
@@ -59,9 +61,7 @@ def noted_of_others(broker: Broker) -> Iterator[None]:
     except AssertionError as error:
         if isinstance(error, Unjudged) or claims_instance_ids(broker):
             raise
-        raise Unjudged(
-            f"other than KIP-1313, a proposal, says of brokers of today: {error}"
-        ) from error
+        raise Unjudged(f"other than KIP-1313, a proposal, says of brokers of today: {error}") from error
 
 
 def id_made(exchange: Exchange) -> UUID:
@@ -78,7 +78,8 @@ def id_made(exchange: Exchange) -> UUID:
 def unseen_id(made: UUID, drawn: UUID) -> UUID:
     """Return an id that a target sees for the first time, made of a new one of its own and of a drawn one.
 
-    Apache Kafka refuses a second request under the same id within minutes, also on another connection or in another run.
+    Apache Kafka refuses a second request under the same id within minutes, also on another connection or in another
+    run.
     """
     unseen = UUID(int=made.int ^ drawn.int)
     assume(unseen.int > RESERVED_ID.int)
@@ -92,7 +93,5 @@ def is_returned(exchange: Exchange, given: UUID) -> bool:
         MalformedAnswer: the response does not decode.
     """
     found = id_in(exchange)
-    assert found in (NO_INSTANCE_ID, given), (
-        f"the broker makes the id {found} for a client that has one"
-    )
+    assert found in (NO_INSTANCE_ID, given), f"the broker makes the id {found} for a client that has one"
     return found == given

@@ -1,4 +1,4 @@
-"""The page about KIP-1313: what its request header would break, as measured on real releases.
+"""The page about KIP-1313: what its header would break, measured on releases.
 
 `kafka-conformance discovery` records the figures (`discovery.csv`); they do not come from the runs of this grid.
 """

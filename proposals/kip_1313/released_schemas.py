@@ -1,6 +1,9 @@
-"""What KIP-1313, a proposal, leaves as it is: the versions of the release before, and the bodies of messages.
+"""Comparison of schemas with the release before: what KIP-1313 must not change.
 
-The version with header v3 has the body of the version before it; only telemetry loses its id, and OffsetDelete becomes flexible.
+KIP-1313, a proposal, keeps the versions of the release before and the bodies of messages.
+
+The version with header v3 has the body of the version before it; only telemetry loses its id, and OffsetDelete becomes
+flexible.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ BODIES = "KIP-1313.bodies-unchanged"
 INSTANCE_ID = "ClientInstanceId"
 
 Body = tuple[tuple[Any, ...], ...]
-"""The fields of one version: of each its name, type, whether it may be null, its tag, its default, and its own fields."""
+"""The fields of one version: of each its name, type, whether it may be null, its tag, its default, and its own
+fields."""
 
 
 def problems_against(
@@ -66,9 +70,7 @@ def _problems(old: Schema, schema: Schema) -> Iterator[SchemaProblem]:
         yield from _differences(version, like, body_in(schema, version), expected)
         becomes_flexible = version > newest and schema["apiKey"] == OFFSET_DELETE_KEY
         if not becomes_flexible and _is_flexible(schema, version) != _is_flexible(old, like):
-            yield _problem(
-                "flexibleVersions", f"v{version} is not flexible as v{like} of the release is"
-            )
+            yield _problem("flexibleVersions", f"v{version} is not flexible as v{like} of the release is")
 
 
 def _problems_of_headers(newest: int, schema: Schema) -> Iterator[SchemaProblem]:
@@ -115,9 +117,7 @@ def body_in(schema: Schema, version: int) -> Body:
     return _fields_in(schema.get("fields", ()), version, structs)
 
 
-def _fields_in(
-    fields: Iterable[Schema], version: int, structs: Mapping[str, Iterable[Schema]]
-) -> Body:
+def _fields_in(fields: Iterable[Schema], version: int, structs: Mapping[str, Iterable[Schema]]) -> Body:
     def has(field: Schema, key: str) -> bool:
         return version in versions(str(field.get(key, "none")))
 

@@ -1,6 +1,9 @@
-"""Requests with header v3, and what comes before and after them on a connection (KIP-1313, a proposal).
+"""Requests with header v3, and the requests around them on a connection.
 
-Which APIs a target has in a version with that header is known only when it is judged. So a drawn request names its API by a number.
+The header is from KIP-1313, a proposal.
+
+Which APIs a target has in a version with that header is known only when it is judged. So a drawn request names its API
+by a number.
 """
 
 from __future__ import annotations
@@ -32,8 +35,8 @@ AN_ID = PLAIN_INSTANCE_ID
 ANOTHER_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEE)
 RESERVED_ID = UUID(int=1)
 """Apache Kafka keeps it for a topic of its own, and refuses PushTelemetry under it; no client makes it."""
-MOST_APIS = 12
-LONGEST_CLIENT_ID = 300
+MAX_APIS = 12
+MAX_CLIENT_ID = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,23 +100,23 @@ def instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
     """Requests with header v3, with any client id and unknown tags."""
     return st.builds(
         InstanceIdRequest,
-        api=st.integers(0, MOST_APIS - 1),
+        api=st.integers(0, MAX_APIS - 1),
         correlation_id=ORDINARY_CORRELATION_IDS,
-        client_id=plain_client_ids(max_size=LONGEST_CLIENT_ID),
+        client_id=plain_client_ids(max_size=MAX_CLIENT_ID),
         tags=st.just(()) | unknown_tagged_fields(max_fields=3, max_bytes=200),
     )
 
 
 def plain_instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
     """The same with the usual client id, and no tags."""
-    return st.integers(0, MOST_APIS - 1).map(lambda api: InstanceIdRequest(api=api))
+    return st.integers(0, MAX_APIS - 1).map(lambda api: InstanceIdRequest(api=api))
 
 
 def requests_of_any_header() -> st.SearchStrategy[InstanceIdRequest]:
     """The same with header v3 or an older one, and with the usual client id or none."""
     return st.builds(
         InstanceIdRequest,
-        api=st.integers(0, MOST_APIS - 1),
+        api=st.integers(0, MAX_APIS - 1),
         client_id=st.sampled_from([PLAIN_CLIENT_ID, None]),
         has_id=st.booleans(),
     )

@@ -1,9 +1,12 @@
-"""What KIP-1313, a proposal, says of message schemas: of their property `headerVersions`, of the request header, and of a folder of them.
+"""Rules of KIP-1313, a proposal, for message schemas.
 
-Alone, a schema without the property has no problem. Together with one that claims the proposal, every request needs it, and the
-request header is checked: the schemas of Kafka's releases have no header v3, and no problem.
+They are about the property `headerVersions`, the request header, and a folder of schemas.
 
-Source: KIP-1313 (under discussion): Proposed Changes (the property), and Kafka Protocol Changes (the request header and folders).
+Alone, a schema without the property has no problem. Together with one that claims the proposal, every request needs it,
+and the request header is checked: the schemas of Kafka's releases have no header v3, and no problem.
+
+Source: KIP-1313 (under discussion): Proposed Changes (the property), and Kafka Protocol Changes (the request header and
+folders).
 """
 
 from __future__ import annotations
@@ -42,6 +45,30 @@ OFFSET_DELETE = "KIP-1313.offset-delete-v1"
 TELEMETRY = "KIP-1313.telemetry-v1"
 
 
+_KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
+_INSTANCE_ID = "ClientInstanceId"
+HEADER = "header"
+EVERY_API = "KIP-1313.every-api-but-sasl-handshake"
+HEADER_LAYOUT = "KIP-1313.header-v3-layout"
+_REQUEST_HEADER = "RequestHeader"
+_HEADER_VERSIONS: Mapping[str, str] = MappingProxyType({"validVersions": "1-3", "flexibleVersions": "2+"})
+_FIELDS: tuple[Mapping[str, str], ...] = (
+    {"name": "RequestApiKey", "type": "int16", "versions": "1+"},
+    {"name": "RequestApiVersion", "type": "int16", "versions": "1+"},
+    {"name": "CorrelationId", "type": "int32", "versions": "1+"},
+    # Older brokers read the client id of any ApiVersions request
+    {
+        "name": "ClientId",
+        "type": "string",
+        "versions": "1+",
+        "nullableVersions": "1+",
+        "flexibleVersions": "none",
+    },
+    {"name": "ClientInstanceId", "type": "uuid", "versions": "3+"},
+)
+_RANGES = ("versions", "nullableVersions", "flexibleVersions")
+
+
 class JsonObject(dict[str, Any]):
     """A JSON object that remembers the keys it has more than once; like any reader it keeps the last value of each.
 
@@ -54,10 +81,6 @@ class JsonObject(dict[str, Any]):
         super().__init__(pairs)
         counts = Counter(key for key, _ in pairs)
         self.repeated = tuple(key for key, count in counts.items() if count > 1)
-
-
-_KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
-_INSTANCE_ID = "ClientInstanceId"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,9 +165,7 @@ def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[S
         text = str(value) if type(value) is int else value
         if text not in map(str, existing):
             headers = f'"{existing[0]}" to "{existing[-1]}"'
-            yield _syntax(
-                _at(key), f"is {json.dumps(value)}; a {kind_of(schema)} has header {headers}"
-            )
+            yield _syntax(_at(key), f"is {json.dumps(value)}; a {kind_of(schema)} has header {headers}")
 
 
 def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[SchemaProblem]:
@@ -255,31 +276,6 @@ def _problems_of_old_versions(schema: Schema) -> Iterator[SchemaProblem]:
         )
 
 
-HEADER = "header"
-EVERY_API = "KIP-1313.every-api-but-sasl-handshake"
-HEADER_LAYOUT = "KIP-1313.header-v3-layout"
-
-_REQUEST_HEADER = "RequestHeader"
-_HEADER_VERSIONS: Mapping[str, str] = MappingProxyType(
-    {"validVersions": "1-3", "flexibleVersions": "2+"}
-)
-_FIELDS: tuple[Mapping[str, str], ...] = (
-    {"name": "RequestApiKey", "type": "int16", "versions": "1+"},
-    {"name": "RequestApiVersion", "type": "int16", "versions": "1+"},
-    {"name": "CorrelationId", "type": "int32", "versions": "1+"},
-    # Older brokers read the client id of any ApiVersions request
-    {
-        "name": "ClientId",
-        "type": "string",
-        "versions": "1+",
-        "nullableVersions": "1+",
-        "flexibleVersions": "none",
-    },
-    {"name": "ClientInstanceId", "type": "uuid", "versions": "3+"},
-)
-_RANGES = ("versions", "nullableVersions", "flexibleVersions")
-
-
 def is_request_header(schema: Schema) -> bool:
     """Return whether a schema is that of the request header."""
     return kind_of(schema) == HEADER and schema.get("name") == _REQUEST_HEADER
@@ -298,8 +294,7 @@ def claims_proposal(schema: Schema) -> bool:
 
 def _has_instance_id(schema: Schema) -> bool:
     return HEADER_VERSIONS in schema and any(
-        header_version(schema, version) == INSTANCE_ID_REQUEST_HEADER
-        for version in valid_versions(schema)
+        header_version(schema, version) == INSTANCE_ID_REQUEST_HEADER for version in valid_versions(schema)
     )
 
 
@@ -321,9 +316,7 @@ def problems_in_request_header(schema: Schema) -> Iterator[SchemaProblem]:
         yield from _problems_of_field(f"fields[{number}]", field, expected_field)
 
 
-def _problems_of_field(
-    where: str, field: Schema, expected: Mapping[str, str]
-) -> Iterator[SchemaProblem]:
+def _problems_of_field(where: str, field: Schema, expected: Mapping[str, str]) -> Iterator[SchemaProblem]:
     if field.get("type") != expected["type"]:
         yield _in_header(f"{where}.type", f"is {field.get('type')!r}, and not {expected['type']!r}")
     for key in _RANGES:
@@ -331,9 +324,7 @@ def _problems_of_field(
         found = str(field.get(key, default))
         wanted = expected.get(key, default)
         if _in_proposal(found) != _in_proposal(wanted):
-            yield _in_header(
-                f"{where}.{key}", f"{expected['name']} has {found!r}, and not {wanted!r}"
-            )
+            yield _in_header(f"{where}.{key}", f"{expected['name']} has {found!r}, and not {wanted!r}")
 
 
 def _in_proposal(text: str) -> list[int]:
@@ -352,10 +343,12 @@ def _in_header(where: str, sentence: str) -> SchemaProblem:
 
 
 def problems_together(schemas: Iterable[tuple[str, Schema]]) -> Iterator[tuple[str, SchemaProblem]]:
-    """Yield what is missing in schemas that belong together, if any of them claims the proposal, each with the schema's name.
+    """Yield what is missing in schemas that belong together, each with the schema's name.
 
-    Every request but SaslHandshake needs a version with header v3, and so does the header itself. Every response needs the
-    property. What has no valid version is no longer sent.
+    Nothing is missing unless at least one of the schemas claims the proposal.
+
+    Every request but SaslHandshake needs a version with header v3, and so does the header itself. Every response needs
+    the property. What has no valid version is no longer sent.
     """
     known = list(schemas)
     if not any(claims_proposal(schema) for _, schema in known):

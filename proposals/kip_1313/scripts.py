@@ -1,4 +1,7 @@
-"""Scripts of clusters that claim KIP-1313, a proposal, and of ones that only have the telemetry of today."""
+"""Scripts of clusters that claim KIP-1313, and of clusters with today's telemetry.
+
+KIP-1313 is a proposal.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,7 @@ UNREACHABLE_MS = 2000
 CLAIMING = Table(
     changed=tuple(
         (key, 0, api.valid_versions.last or 0)
-        for key, api in sorted(
-            {**CLIENT_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}.items()
-        )
+        for key, api in sorted({**CLIENT_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}.items())
     )
 )
 """The table of a broker that lists the version with header v3 of every API in which a client may send it."""
@@ -41,12 +42,8 @@ OLD_TELEMETRY = Table(changed=((71, 0, 0), (72, 0, 0)))
 """The table of a broker of today that takes telemetry."""
 
 
-def _node(
-    table: Table, *, newest: int = NEWEST_VERSION, closes_after: int | None = None
-) -> NodeScript:
-    connection = ConnectionScript(
-        newest_version=newest, answers=(Answer(table=table),), closes_after=closes_after
-    )
+def _node(table: Table, *, newest: int = NEWEST_VERSION, closes_after: int | None = None) -> NodeScript:
+    connection = ConnectionScript(newest_version=newest, answers=(Answer(table=table),), closes_after=closes_after)
     return NodeScript(connections=(connection,))
 
 
@@ -55,7 +52,10 @@ def _cluster(*nodes: NodeScript, enough: int = ENOUGH) -> Script:
 
 
 def cluster_with(table: Table, *, nodes: int = 1, closes_after: int | None = None) -> Script:
-    """Return a script of a cluster whose client keeps asking; a broker closes a connection after so many responses, or never."""
+    """Return a script of a cluster whose client keeps asking.
+
+    A broker closes a connection after `closes_after` responses, or never if it is None.
+    """
     return _cluster(*(_node(table, closes_after=closes_after),) * nodes)
 
 
@@ -91,7 +91,10 @@ def unreachable_cluster() -> Script:
 
 
 def downgraded_cluster() -> Script:
-    """Return a script of a broker that loses the version of ApiVersions with header v3 after a connection that showed it."""
+    """Return a script of a broker that stops supporting the version of ApiVersions with header v3.
+
+    Its first two connections still support that version.
+    """
     after = ConnectionScript(answers=(Answer(table=OLD_TELEMETRY),))
     return _cluster(NodeScript(connections=(CLAIMING_CONNECTION, CLAIMING_CONNECTION, after)))
 
@@ -109,7 +112,10 @@ def mixed_cluster(*, is_old_first: bool, closes_after: int | None = None) -> Scr
 
 
 def claiming_clusters() -> st.SearchStrategy[Script]:
-    """Clusters of one to three brokers that claim the proposal; connections may end, and the cluster may be replaced."""
+    """Draw scripts of one to three brokers that claim the proposal.
+
+    Connections may end, and the cluster may be replaced.
+    """
     usual = st.builds(
         claiming_cluster,
         nodes=st.integers(1, 3),
@@ -122,9 +128,7 @@ def claiming_clusters() -> st.SearchStrategy[Script]:
 
 def mixed_clusters() -> st.SearchStrategy[Script]:
     """Clusters of one broker of today and one that claims the proposal, or of one that is downgraded."""
-    both = st.builds(
-        mixed_cluster, is_old_first=st.booleans(), closes_after=st.none() | st.integers(5, 8)
-    )
+    both = st.builds(mixed_cluster, is_old_first=st.booleans(), closes_after=st.none() | st.integers(5, 8))
     return both | st.just(downgraded_cluster())
 
 

@@ -1,4 +1,6 @@
-"""StreamsGroupHeartbeat as in the message schemas of release 4.4.0, a test compares them: it has a member id as well.
+"""StreamsGroupHeartbeat, whose requests also have a member id.
+
+It follows the message schemas of release 4.4.0. A test compares them.
 
 It stands apart because it is longer than all other messages together.
 """

@@ -1,4 +1,6 @@
-"""Planted faults: a subclass of a correct model overrides one decision, to show that the suite catches it.
+"""Planted faults: a subclass of a correct model overrides one decision.
+
+They show that the suite detects such behaviour.
 
 A fault is a class. It inherits everything else from the model, and `super()` makes the right decision. It names the
 clauses that it breaks: exactly those must fail.
@@ -35,7 +37,10 @@ class Faults(dict[str, Fault]):
     """The planted faults of a model, by name."""
 
     def planting(self, *breaks: str) -> Callable[[type[Model]], type[Model]]:
-        """Return a decorator that adds a subclass of the model, which breaks these clauses; its docstring becomes the description."""
+        """Return a decorator that registers a subclass of the model as a fault against these clauses.
+
+        The first line of the subclass's docstring becomes the description.
+        """
 
         def register(model: type[Model]) -> type[Model]:
             name = "-".join(re.findall(r"V\d+|[A-Z][a-z]*|\d+", model.__name__)).lower()

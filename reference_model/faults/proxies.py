@@ -46,7 +46,10 @@ CLIENT_ID_LENGTH = slice(CLIENT_ID_OFFSET, CLIENT_ID_LENGTH_END)
 
 
 def _newer(entry: ApiVersion) -> ApiVersion:
-    """Return an entry with versions that the upstream does not list; a proxy lists ApiVersions by what it knows itself."""
+    """Return an entry with versions that the upstream does not list.
+
+    The entry for ApiVersions stays, because a proxy lists there what it knows itself.
+    """
     if entry.api_key == API_VERSIONS_KEY:
         return entry
     return dataclasses.replace(entry, max_version=entry.max_version + NEWER_THAN_UPSTREAM)
@@ -84,9 +87,7 @@ class AddsAnApiOfItsOwn(ModelProxy):
 
     def table_passed(self, response: bytes, api_version: int) -> bytes:
         own = ApiVersion(api_key=20_001, min_version=0, max_version=1)
-        return with_changed_table(
-            super().table_passed(response, api_version), api_version, lambda table: (*table, own)
-        )
+        return with_changed_table(super().table_passed(response, api_version), api_version, lambda table: (*table, own))
 
 
 @fault("PROXY.newer-api-versions-answered")
@@ -187,9 +188,7 @@ class NamesItself(ModelProxy):
     def versions_request_passed(self, request: bytes) -> bytes:
         return _with_body(
             request,
-            lambda body: dataclasses.replace(
-                body, client_software_name="a-proxy", client_software_version="1"
-            ),
+            lambda body: dataclasses.replace(body, client_software_name="a-proxy", client_software_version="1"),
         )
 
 
@@ -200,9 +199,7 @@ class ShortensTheSoftwareVersion(ModelProxy):
     def versions_request_passed(self, request: bytes) -> bytes:
         return _with_body(
             request,
-            lambda body: dataclasses.replace(
-                body, client_software_version=body.client_software_version[:8]
-            ),
+            lambda body: dataclasses.replace(body, client_software_version=body.client_software_version[:8]),
         )
 
 
@@ -211,9 +208,7 @@ class DropsTheIds(ModelProxy):
     """It passes on no cluster id and no node id, so a misrouted client never learns of it."""
 
     def versions_request_passed(self, request: bytes) -> bytes:
-        return _with_body(
-            request, lambda body: dataclasses.replace(body, cluster_id=None, node_id=-1)
-        )
+        return _with_body(request, lambda body: dataclasses.replace(body, cluster_id=None, node_id=-1))
 
 
 @fault("PROXY.cluster-ids-arrive")
@@ -292,9 +287,7 @@ class TakesAReadForARequest(ModelProxy):
 
     def bytes_read(self, data: bytes) -> bytes:
         payload = data[SIZE_BYTES:]
-        client_id_end = CLIENT_ID_LENGTH_END + max(
-            int.from_bytes(payload[CLIENT_ID_LENGTH], signed=True), 0
-        )
+        client_id_end = CLIENT_ID_LENGTH_END + max(int.from_bytes(payload[CLIENT_ID_LENGTH], signed=True), 0)
         is_cut = CLIENT_ID_LENGTH_END <= read_size(data) < min(client_id_end, len(payload))
         return encode_frame(payload) if is_cut else super().bytes_read(data)
 
@@ -319,9 +312,5 @@ class CompletesCutRequests(ModelProxy):
             version = read_request_start(request).api_version
             body = ApiVersionsRequest(client_software_name="a-proxy", client_software_version="1")
             no_client_id_and_no_tags = b"\xff\xff\0"
-            return (
-                request[: CLIENT_ID_LENGTH.start]
-                + no_client_id_and_no_tags
-                + encode(body, version=version)
-            )
+            return request[: CLIENT_ID_LENGTH.start] + no_client_id_and_no_tags + encode(body, version=version)
         return super().versions_request_passed(request)

@@ -1,4 +1,6 @@
-"""Decides whether what a target did with a request is one of the reactions that the model allows.
+"""Decision whether a target's treatment of a request is allowed by the model.
+
+The treatment must be one of the reactions that the model allows.
 
 The properties, the replay of stored inputs and the judging of recorded exchanges all use it, and its sentence about a
 difference.
@@ -83,9 +85,7 @@ class Agreement:
         if exchange.payload is None or reaction.outcome is not Outcome.ANSWER:
             return exchange.payload is None and exchange.outcome is reaction.outcome
         keeps = reaction.event is not ConnectionEvent.REFUSED
-        return is_kept in (None, keeps) and self._is_response_of(
-            reaction, exchange, exchange.payload
-        )
+        return is_kept in (None, keeps) and self._is_response_of(reaction, exchange, exchange.payload)
 
     def _is_response_of(self, reaction: Reaction, exchange: Exchange, payload: bytes) -> bool:
         if reaction.kind is AnswerKind.BARE_TOKEN:
@@ -102,9 +102,7 @@ class Agreement:
         except DecodeError:
             return False
         if reaction.kind is AnswerKind.OTHER:
-            return reaction.error_code is ErrorCode.NONE or refuses(
-                exchange, reaction.error_code, self._find_api
-            )
+            return reaction.error_code is ErrorCode.NONE or refuses(exchange, reaction.error_code, self._find_api)
         at = 1 if reaction.response_version >= FIRST_FLEXIBLE_AUTHENTICATE else 0
         return body[at : at + ERROR_CODE_BYTES] == reaction.error_code.to_bytes(ERROR_CODE_BYTES)
 
@@ -163,11 +161,7 @@ def refuses(exchange: Exchange, error_code: ErrorCode, find_api: FindApi) -> boo
         for field in response.FIELDS
         if version in field.versions and field.type is FieldType.ARRAY
     )
-    return all(
-        is_dataclass(entry) and any(error_codes_in(entry, version))
-        for entries in lists
-        for entry in entries
-    )
+    return all(is_dataclass(entry) and any(error_codes_in(entry, version)) for entries in lists for entry in entries)
 
 
 def in_words(allowed: Sequence[Reaction]) -> str:

@@ -1,4 +1,7 @@
-"""Recognises responses to ApiVersions that have a tag section in their header, which no version of them has."""
+"""Detector of ApiVersions responses that wrongly have a tag section in the header.
+
+No version of these responses has a tag section in its header.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from wire.exchange import Request
 from wire.headers import CORRELATION_ID_BYTES, ResponseHeader
 
 FLEXIBLE_RESPONSE_HEADER = 1
-LARGEST_KEPT_BYTES = 4096
+MAX_KEPT_BYTES = 4096
 _ANY_ID = bytes(CORRELATION_ID_BYTES)
 
 
@@ -24,7 +27,7 @@ def response_after_tag_section(request: Request, payload: bytes) -> ApiVersionsR
     if request.api_key != API_VERSIONS_KEY or request.api_version < FIRST_FLEXIBLE_VERSION:
         return None
     body = payload[CORRELATION_ID_BYTES:]
-    read = _read_small if len(body) <= LARGEST_KEPT_BYTES else _read
+    read = _read_small if len(body) <= MAX_KEPT_BYTES else _read
     return read(body, request.api_version)
 
 

@@ -1,4 +1,6 @@
-"""Judges recorded exchanges again: does the current oracle allow what the target did?
+"""Judges recorded exchanges again with the current oracle.
+
+It decides whether the oracle allows what the target did.
 
 Only the record is available. Where it says too little, an exchange is judged leniently or not at all:
 
@@ -63,9 +65,7 @@ class DisallowedExchange:
 
 
 @functools.lru_cache(maxsize=512)
-def oracles_for(
-    target: str, implementation: str, release: str, listener: str
-) -> tuple[StoredInputOracle, ...]:
+def oracles_for(target: str, implementation: str, release: str, listener: str) -> tuple[StoredInputOracle, ...]:
     """Return the oracles of all listeners that the record may come from; at least one has to allow it.
 
     A run does not record the target's cluster and node id, so the oracles allow both results of the cluster check.
@@ -78,9 +78,7 @@ def oracles_for(
     """
     listeners = (listener, PLAINTEXT) if listener in CONTROLLER_LISTENERS else (listener,)
     return tuple(
-        StoredInputOracle(
-            profile_of_target(target, implementation, release, listener=each), Identity()
-        )
+        StoredInputOracle(profile_of_target(target, implementation, release, listener=each), Identity())
         for each in listeners
     )
 
@@ -89,10 +87,7 @@ def differences(
     oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
 ) -> Iterator[DisallowedExchange]:
     """Yield the exchanges of one example that no oracle allows."""
-    found = [
-        {each.exchange.step: each for each in _differences(oracle, exchanges, clause)}
-        for oracle in oracles
-    ]
+    found = [{each.exchange.step: each for each in _differences(oracle, exchanges, clause)} for oracle in oracles]
     own, *others = found
     yield from (each for step, each in own.items() if all(step in other for other in others))
 

@@ -1,4 +1,7 @@
-"""When two ApiVersions responses of one broker are the same: the part of them that has to be equal."""
+"""Comparison of two ApiVersions responses of one broker.
+
+Only the part of a response that has to be equal is compared.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from typing import NamedTuple
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
+
+MAX_NAMED = 3
+"""Of the entries that differ, this many are named."""
 
 
 class StablePart(NamedTuple):
@@ -34,10 +40,6 @@ class StablePart(NamedTuple):
     zk_migration_ready: bool
 
 
-MOST_NAMED = 3
-"""Of the entries that differ, this many are named."""
-
-
 def differing_fields(seen: StablePart, expected: StablePart) -> dict[str, str]:
     """Return the fields in which two parts differ, each with what was seen and expected there, in a few words."""
     return {
@@ -53,8 +55,8 @@ def _difference(seen: object, expected: object) -> str:
     found, wanted = ({key: ends for key, *ends in entries} for entries in (seen, expected))
     keys = [key for key in sorted(found | wanted) if found.get(key) != wanted.get(key)]
     named = [f"{key}: {_ends(found.get(key))}, expected {_ends(wanted.get(key))}" for key in keys]
-    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
-    return "; ".join(named[:MOST_NAMED]) + more if keys else "an entry stands twice"
+    more = f" and {len(keys) - MAX_NAMED} more" if len(keys) > MAX_NAMED else ""
+    return "; ".join(named[:MAX_NAMED]) + more if keys else "an entry stands twice"
 
 
 def _ends(ends: list[int] | None) -> str:
@@ -65,20 +67,12 @@ def stable_part(response: ApiVersionsResponse) -> StablePart:
     """Return the part of a response that must be equal in every response of the same broker."""
     return StablePart(
         error_code=response.error_code,
-        api_keys=tuple(
-            sorted((each.api_key, each.min_version, each.max_version) for each in response.api_keys)
-        ),
+        api_keys=tuple(sorted((each.api_key, each.min_version, each.max_version) for each in response.api_keys)),
         supported_features=tuple(
-            sorted(
-                (each.name, each.min_version, each.max_version)
-                for each in response.supported_features
-            )
+            sorted((each.name, each.min_version, each.max_version) for each in response.supported_features)
         ),
         finalized_features=tuple(
-            sorted(
-                (each.name, each.min_version_level, each.max_version_level)
-                for each in response.finalized_features
-            )
+            sorted((each.name, each.min_version_level, each.max_version_level) for each in response.finalized_features)
         ),
         has_epoch=response.finalized_features_epoch >= 0,
         zk_migration_ready=response.zk_migration_ready,

@@ -1,4 +1,7 @@
-"""What the reference model allows for a stored input: the reactions to each frame and the connection's fate."""
+"""Oracle for stored inputs, based on the reference model.
+
+It returns the allowed reactions to each frame, and the connection's fate.
+"""
 
 from __future__ import annotations
 
@@ -153,11 +156,7 @@ class StoredInputOracle:
         neither did a complete frame that is refused for its content.
         """
         ends_after_size = frames.rest is not None and len(frames.rest.data) == SIZE_BYTES
-        return (
-            self.losses_at_an_early_end
-            if frames.size_is_refused or ends_after_size
-            else frozenset()
-        )
+        return self.losses_at_an_early_end if frames.size_is_refused or ends_after_size else frozenset()
 
     @property
     def losses_at_an_early_end(self) -> frozenset[Outcome]:
@@ -180,9 +179,7 @@ class StoredInputOracle:
                 state = TRANSITIONS[state, preferred.event]
         return state
 
-    def reactions_to(
-        self, request: Request, state: ConnectionState | None = None
-    ) -> tuple[Reaction, ...]:
+    def reactions_to(self, request: Request, state: ConnectionState | None = None) -> tuple[Reaction, ...]:
         """Return all allowed reactions to one complete frame, on a connection that is `served` if no state is given.
 
         Raises:

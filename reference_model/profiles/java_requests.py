@@ -1,4 +1,6 @@
-"""What Kafka's own clients can send: the requests that their classes build, in the versions that their release can parse.
+"""Requests that Kafka's own clients can send.
+
+They are those that the clients' classes build, in the versions that their release can parse.
 
 `java_requests.csv` has the requests; `python -m workflows.java_requests` writes it from the jars of the clients.
 """
@@ -48,21 +50,13 @@ def is_sent_by_clients(api_key: int, *, until: str = "") -> bool:
 
     Args:
         api_key: the API.
-        until: the newest release whose clients count; empty for every release. Of the releases whose jars were read, the first
-            one that is not older decides, with those before it.
+        until: the newest release whose clients count; empty for every release. Of the releases whose jars were read,
+            the first one that is not older decides, with those before it.
     """
     releases = sorted(_built(), key=release_order)
-    later = (
-        [release for release in releases if release_order(release) >= release_order(until)]
-        if until
-        else []
-    )
+    later = [release for release in releases if release_order(release) >= release_order(until)] if until else []
     last = later[0] if later else releases[-1]
-    return any(
-        api_key in _built()[release]
-        for release in releases
-        if release_order(release) <= release_order(last)
-    )
+    return any(api_key in _built()[release] for release in releases if release_order(release) <= release_order(last))
 
 
 @cache

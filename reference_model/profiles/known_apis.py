@@ -1,4 +1,7 @@
-"""The APIs that Kafka 4.4.0 knows: their names, the versions that its clients can speak, and the smallest responses of its brokers."""
+"""APIs that Kafka 4.4.0 knows.
+
+They come with their names, the versions that its clients can speak, and the smallest responses of its brokers.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +66,7 @@ def known_apis() -> Mapping[int, KnownApi]:
         return {
             int(row["api_key"]): KnownApi(
                 name=row["name"],
-                range=Range(int(row["min_version"]), int(row["max_version"]))
-                if row["min_version"]
-                else None,
+                range=Range(int(row["min_version"]), int(row["max_version"])) if row["min_version"] else None,
                 for_brokers=row["for_brokers"] == "1",
             )
             for row in csv.DictReader(file)
@@ -98,7 +99,10 @@ class DefaultAnswer(NamedTuple):
 
 @cache
 def default_answers() -> Mapping[tuple[int, int], DefaultAnswer]:
-    """Return the smallest responses of the newest release, as `default_answers.csv` has them, by API key and version."""
+    """Return the newest release's smallest responses by API key and version.
+
+    They come from `default_answers.csv`.
+    """
     with (FOLDER / "default_answers.csv").open(encoding="utf-8") as lines:
         return {
             (int(row["api_key"]), int(row["api_version"])): DefaultAnswer(

@@ -1,4 +1,4 @@
-"""Names of the listeners that a broker may have, as used by targets, cells and profiles."""
+"""Names of the listeners of a broker, for targets, cells and profiles."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ USUAL_LISTENERS = (*BROKER_LISTENERS, CONTROLLER)
 """Those of a target that the suite starts, unless it names others."""
 
 
+_PLAIN_OF = {SSL: PLAINTEXT, SSL_CLIENT_AUTH: PLAINTEXT, SASL_SSL: SASL_PLAINTEXT}
+_WITHOUT_TLS = _PLAIN_OF | {CONTROLLER_LISTENER_OF[a]: CONTROLLER_LISTENER_OF[b] for a, b in _PLAIN_OF.items()}
+
+
 def _with_controllers(*names: str) -> tuple[str, ...]:
     """Return listeners of a broker, and those of a controller with the same security."""
     return (*names, *(CONTROLLER_LISTENER_OF[name] for name in names))
@@ -37,10 +41,6 @@ TLS_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH, SASL_SSL)
 TLS_WITHOUT_SASL_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH)
 CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
 """Those that require a certificate of the client."""
-_PLAIN_OF = {SSL: PLAINTEXT, SSL_CLIENT_AUTH: PLAINTEXT, SASL_SSL: SASL_PLAINTEXT}
-_WITHOUT_TLS = _PLAIN_OF | {
-    CONTROLLER_LISTENER_OF[a]: CONTROLLER_LISTENER_OF[b] for a, b in _PLAIN_OF.items()
-}
 
 
 def first_but_for_tls(listener: str, listeners: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Profiles: the traits in which releases differ, and the tables that each release advertises.
+"""Profiles: traits in which releases differ, and the tables they advertise.
 
 Profiles are data: `profiles/apache_kafka.toml` lists the changes of each trait by release, and
 `profiles/kip_text.toml` the values that follow the text of the KIPs instead. `profiles/advertised.csv`, `features.csv`
@@ -118,9 +118,7 @@ class Profile:
     @property
     def own_range(self) -> ApiVersion:
         """The version range of ApiVersions itself."""
-        return ApiVersion(
-            api_key=API_VERSIONS_KEY, min_version=0, max_version=self.traits.api_versions_max
-        )
+        return ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=self.traits.api_versions_max)
 
     @property
     def asks_for_authentication(self) -> bool:
@@ -173,10 +171,7 @@ def with_own_table(profile: Profile, response: ApiVersionsResponse) -> Profile:
 
 
 def _covers(entries: Iterable[ApiVersion], api_key: int, api_version: int) -> bool:
-    return any(
-        entry.api_key == api_key and entry.min_version <= api_version <= entry.max_version
-        for entry in entries
-    )
+    return any(entry.api_key == api_key and entry.min_version <= api_version <= entry.max_version for entry in entries)
 
 
 def _applies(change: dict[str, Any], release: str, quorum: str, role: str) -> bool:
@@ -192,8 +187,7 @@ def _as_entries(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     return tuple(
-        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
-        for api_key, lowest, highest in value
+        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest) for api_key, lowest, highest in value
     )
 
 
@@ -240,9 +234,7 @@ def _rows(file: str, **key: str) -> tuple[dict[str, str], ...]:
     return tuple(row for row in _table(file) if key.items() <= row.items())
 
 
-RECORDED_RELEASES = tuple(
-    sorted({row["release"] for row in _rows("advertised.csv")}, key=release_order)
-)
+RECORDED_RELEASES = tuple(sorted({row["release"] for row in _rows("advertised.csv")}, key=release_order))
 """The releases whose tables are recorded, oldest first."""
 NEWEST_RELEASE = RECORDED_RELEASES[-1]
 
@@ -288,7 +280,10 @@ def line_of(release: str) -> tuple[int, ...]:
 
 @functools.cache
 def usual_quorum(release: str) -> str:
-    """Return the quorum that a release has unless something else is said: KRaft since the first line that was recorded with it."""
+    """Return the quorum that a release has by default.
+
+    It is KRaft since the first line that was recorded with KRaft.
+    """
     with_kraft = (line_of(row["release"]) for row in _rows("advertised.csv", quorum=KRAFT))
     return KRAFT if line_of(release) >= min(with_kraft) else ZOOKEEPER
 
@@ -351,14 +346,16 @@ def profile_of_target(
     listener: str,
     follows: str = "",
 ) -> Profile:
-    """Return the profile of a target: that of the newest Apache Kafka unless it is among `IMPLEMENTATIONS_WITH_PROFILE`.
+    """Return the profile of a target.
+
+    It is that of the newest Apache Kafka unless the target is among `IMPLEMENTATIONS_WITH_PROFILE`.
 
     Args:
         target: its id.
         implementation: its implementation.
         release: its release.
-        quorum: what the registry says; None if it says nothing, and for the target of a record, which has no quorum. Then
-            the id has it if it is not the usual one of the release: "apache-kafka-3.9.2-zookeeper".
+        quorum: what the registry says; None if it says nothing, and for the target of a record, which has no quorum.
+            Then the id has it if it is not the usual one of the release: "apache-kafka-3.9.2-zookeeper".
         listener: the listener's name.
         follows: as in `profile_of`; empty for what the target is judged by.
 

@@ -1,4 +1,7 @@
-"""The releases of Apache Kafka whose tables were recorded, each with ZooKeeper, with KRaft or with both."""
+"""Releases of Apache Kafka whose tables were recorded.
+
+Each was recorded with ZooKeeper, with KRaft or with both.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,11 @@ FEATURES = {
     **dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "share.version"),
     **dict.fromkeys((88, 89), "streams.version"),
 }
-"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and KIP-1071."""
+"""The feature without which a broker lists an API, but refuses what it asks: by the keys of KIP-848, KIP-932 and
+KIP-1071."""
 SWITCHED_OFF = {93: "the description of topologies"}
-"""What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are about."""
+"""What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are
+about."""
 QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
 
 
@@ -70,7 +75,10 @@ class RecordedRelease:
         return release_order(self.release), self.quorum == KRAFT
 
     def can_become(self, other: RecordedRelease) -> bool:
-        """Return whether another release is newer, or the same one after a migration to KRaft; nothing goes back to ZooKeeper."""
+        """Return whether another release is newer, or the same one after a migration to KRaft.
+
+        A release with KRaft never becomes one with ZooKeeper.
+        """
         return self.order < other.order and (self.quorum, other.quorum) != (KRAFT, ZOOKEEPER)
 
     def profile(self, listener: str = PLAINTEXT) -> Profile:
@@ -96,15 +104,15 @@ def missing_feature(profile: Profile, api_key: int) -> str:
 
 @cache
 def recorded_releases() -> tuple[RecordedRelease, ...]:
-    """Return every release with each quorum that its brokers were recorded with, oldest first, ZooKeeper before KRaft."""
+    """Return every recorded release with each of its quorums.
+
+    The oldest comes first, and ZooKeeper before KRaft.
+    """
     found: list[RecordedRelease] = []
     for release in RECORDED_RELEASES:
-        quorums = [
-            quorum for quorum in (ZOOKEEPER, KRAFT) if profile_of(release, quorum=quorum).api_keys
-        ]
+        quorums = [quorum for quorum in (ZOOKEEPER, KRAFT) if profile_of(release, quorum=quorum).api_keys]
         found.extend(
-            RecordedRelease(release=release, quorum=quorum, is_only_one=len(quorums) == 1)
-            for quorum in quorums
+            RecordedRelease(release=release, quorum=quorum, is_only_one=len(quorums) == 1) for quorum in quorums
         )
     return tuple(found)
 

@@ -1,7 +1,9 @@
-"""Tables of the versions that brokers support: what is listed, what of it is refused, and how two tables differ.
+"""Tables of the versions that brokers support.
 
-A version that a table lists is not always served: since 4.0 a broker lists Produce from v0 on and closes the connection on v0 to v2. What
-clients can use, and what two brokers have in common, is what they serve.
+They show what is listed, which listed versions are refused, and how two tables differ.
+
+A version that a table lists is not always served: since 4.0 a broker lists Produce from v0 on and closes the connection
+on v0 to v2. What clients can use, and what two brokers have in common, is what they serve.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ Ranges = Mapping[int, Range]
 
 
 class Support(NamedTuple):
-    """The versions of one API that a broker lists, and those of them that it refuses nevertheless; None if none is known."""
+    """The versions of one API that a broker lists, and the listed versions that it refuses.
+
+    `refused` is None if no listed version is known to be refused.
+    """
 
     listed: Range
     refused: Range | None = None
@@ -52,9 +57,7 @@ def ranges_of(entries: Iterable[ApiVersion]) -> Ranges:
 
 def table_of(listed: Ranges, refused: Ranges) -> Table:
     """Return a table, given what it lists and what is refused of that."""
-    return {
-        key: Support(range_, _shared(range_, refused.get(key))) for key, range_ in listed.items()
-    }
+    return {key: Support(range_, _shared(range_, refused.get(key))) for key, range_ in listed.items()}
 
 
 def served_ranges(table: Table) -> Ranges:
@@ -138,9 +141,7 @@ class RequestChange:
             return str(self.kind)
         parts = []
         if after.highest != before.highest:
-            parts.append(
-                f"{'up' if after.highest > before.highest else 'down'} to v{after.highest}"
-            )
+            parts.append(f"{'up' if after.highest > before.highest else 'down'} to v{after.highest}")
         if after.lowest != before.lowest:
             parts.append(f"from v{after.lowest} on")
         if before.common_with(after) is None:

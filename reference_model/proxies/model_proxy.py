@@ -1,4 +1,4 @@
-"""A correct proxy, without a socket: it stands between a client and the reference broker.
+"""Correct proxy without a socket, between a client and the reference broker.
 
 It passes on every frame as it is, except for ApiVersions: it lists only what it and its upstream both know, and it
 answers versions that it does not know itself. A planted fault is a subclass that overrides one of these methods.

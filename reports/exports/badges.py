@@ -1,6 +1,9 @@
-"""Badges for the grid, each product and each source, as pictures and for shields.io's endpoint.
+"""Badges for the grid, each product and each source.
 
-A badge counts broken rules and bugs as every page does. If none is broken, it is about the MUST clauses, like the grid's sentence.
+They are pictures and data for the endpoint of shields.io.
+
+A badge counts broken rules and bugs as every page does. If none is broken, it is about the MUST clauses, like the
+grid's sentence.
 """
 
 from __future__ import annotations
@@ -78,14 +81,15 @@ def only(source: str, product: Product) -> Product:
     return replace(
         product,
         cells=tuple(own for own in product.cells if own.clause.source == source),
-        bugs=tuple(
-            bug for bug in product.bugs if any(each.source == source for each in bug.clauses)
-        ),
+        bugs=tuple(bug for bug in product.bugs if any(each.source == source for each in bug.clauses)),
     )
 
 
 def badge_of(label: str, products: Sequence[Product]) -> Badge:
-    """Return a badge with what products break, else with the gravest verdict of their MUST cells, or that all conform."""
+    """Return a badge with what products break, or with their gravest MUST verdict.
+
+    If there is neither, the badge says that all conform.
+    """
     broken = BrokenRules.of(products)
     must = [own for product in products for own in product.cells if own.clause.level == Level.MUST]
     counts = Counter(own.cell.verdict for own in must)
@@ -104,9 +108,7 @@ def _harmless_badge(label: str, counts: Counter[Verdict]) -> Badge:
     known = counts[Verdict.KNOWN_VIOLATION]
     kept = counts[Verdict.CONFORMS] + counts[Verdict.INFORMATIONAL]
     if known:
-        message = (
-            f"{SYMBOLS[Verdict.CONFORMS]} {kept}, {SYMBOLS[Verdict.KNOWN_VIOLATION]} known {known}"
-        )
+        message = f"{SYMBOLS[Verdict.CONFORMS]} {kept}, {SYMBOLS[Verdict.KNOWN_VIOLATION]} known {known}"
         return _badge(label, message, Verdict.KNOWN_VIOLATION)
     verdict = Verdict.CONFORMS if kept else Verdict.NOT_APPLICABLE
     number = f" {kept}" if kept else ""

@@ -1,7 +1,8 @@
 """Differences between two grids: two runs, or two nights.
 
-The kinds are those of the roll-up's transitions and three more: new cells, gone cells, and the same verdict for
-another reason. If each grid has one target of a product that the other lacks, these are two releases of it, and are compared with each other.
+The kinds are those of the roll-up's transitions and three more: new cells, gone cells, and the same verdict for another
+reason. If each grid has one target of a product that the other lacks, these are two releases of it, and are compared
+with each other.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ TITLES: Mapping[ChangeKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellChange:
-    """One cell that changed, with its fields in the order of the JSON; `before` or `after` is None if only the other grid has the cell.
+    """One changed cell, with its fields in the order of the JSON.
+
+    `before` or `after` is None if only the other grid has the cell.
 
     Attributes:
         kind: how it changed.
@@ -97,27 +100,19 @@ class GridComparison:
         return tuple(
             change
             for change in self.changes
-            if change.gates
-            and change.after in UNSETTLED_VERDICTS
-            and change.before not in (None, *UNSETTLED_VERDICTS)
+            if change.gates and change.after in UNSETTLED_VERDICTS and change.before not in (None, *UNSETTLED_VERDICTS)
         )
 
     @property
     def lost(self) -> tuple[CellChange, ...]:
         """The cells that had a verdict, and that the other grid lacks."""
-        return tuple(
-            change
-            for change in self.of_kind(ChangeKind.GONE)
-            if change.before not in UNSETTLED_VERDICTS
-        )
+        return tuple(change for change in self.of_kind(ChangeKind.GONE) if change.before not in UNSETTLED_VERDICTS)
 
     @property
     def sentence(self) -> str:
         """The most important result, in one sentence."""
         counts = Counter(change.kind for change in self.changes)
-        others = ", ".join(
-            f"{counts[kind]} {TITLES[kind].lower()}" for kind in ChangeKind if counts[kind]
-        )
+        others = ", ".join(f"{counts[kind]} {TITLES[kind].lower()}" for kind in ChangeKind if counts[kind])
         if not self.cells:
             return (
                 f"{SYMBOLS[Verdict.INCONCLUSIVE]} Nothing could be compared, as no cell is in both "
@@ -149,10 +144,7 @@ def compare(before: Grid, after: Grid) -> GridComparison:
     newer = {older: target for target, older in releases.items()}
     was, is_now = _cells(before, newer), _cells(after, {})
     order = list(ChangeKind)
-    found = (
-        replace(change, older_target=releases.get(change.target, ""))
-        for change in _changes(was, is_now, levels)
-    )
+    found = (replace(change, older_target=releases.get(change.target, "")) for change in _changes(was, is_now, levels))
     return GridComparison(
         changes=tuple(sorted(found, key=lambda change: order.index(change.kind))),
         cells=len(was.keys() & is_now.keys()),
@@ -162,9 +154,7 @@ def compare(before: Grid, after: Grid) -> GridComparison:
 
 def _releases(before: Grid, after: Grid) -> Mapping[str, str]:
     """Map the only target of a product that is new to the only one of it that is gone."""
-    old, new = (
-        {each.target: each.implementation for each in grid.targets} for grid in (before, after)
-    )
+    old, new = ({each.target: each.implementation for each in grid.targets} for grid in (before, after))
     gone = _by_implementation({target: old[target] for target in old if target not in new})
     come = _by_implementation({target: new[target] for target in new if target not in old})
     return {
@@ -183,10 +173,7 @@ def _by_implementation(targets: Mapping[str, str]) -> Mapping[str, list[str]]:
 
 def _cells(grid: Grid, names: Mapping[str, str]) -> Mapping[CellKey, GridCell]:
     """Return the cells by their keys, with other names for some targets."""
-    return {
-        CellKey(cell.clause, names.get(cell.target, cell.target), cell.listener): cell
-        for cell in grid.cells
-    }
+    return {CellKey(cell.clause, names.get(cell.target, cell.target), cell.listener): cell for cell in grid.cells}
 
 
 def _changes(

@@ -1,4 +1,7 @@
-"""A comparison as a table for the terminal, as Markdown and as JSON; a target's listeners are grouped."""
+"""A comparison as a table for the terminal, as Markdown and as JSON.
+
+Listeners of a target are grouped.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from rich.text import Text
 from reports.escaping import cut, html_text, markdown_text, one_line
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
-from reports.exports.markdown_texts import MOST_BYTES, BoundedText
+from reports.exports.markdown_texts import MAX_BYTES, BoundedText
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
 
@@ -24,7 +27,7 @@ LONG_KINDS = (ChangeKind.NEW, ChangeKind.GONE)
 _MANY_CELLS = 12
 _FOLDED_FROM = 12
 _KEPT_FOR_END = 256
-_LONGEST_WHY = 60
+_MAX_WHY = 60
 _COLUMNS = ("clause", "level", "target", "listeners", "verdict", "why")
 _WIDE = 140
 _NAMED_LISTENERS = 2
@@ -57,7 +60,10 @@ class ChangeRow:
 
 
 def rows_of(comparison: GridComparison, kind: ChangeKind) -> list[ChangeRow]:
-    """Return the changes of one kind as rows: similar ones share a row, and all new or gone cells of a target that has many of them."""
+    """Return the changes of one kind as rows.
+
+    Similar changes share a row. If a target has many new or gone cells, they all share one.
+    """
     changes = comparison.of_kind(kind)
     of_target = Counter(change.target for change in changes)
     alike: dict[tuple[object, ...], list[CellChange]] = {}
@@ -108,10 +114,8 @@ def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Tab
         for name in _COLUMNS if is_wide else ("clause", "target", "verdict"):
             table.add_column(name, overflow="fold")
         for row in rows:
-            texts = [cut(one_line(text), _LONGEST_WHY) for text in _row_texts(row)]
-            pairs = (
-                "\n".join(filter(None, pair)) for pair in zip(texts[::2], texts[1::2], strict=True)
-            )
+            texts = [cut(one_line(text), _MAX_WHY) for text in _row_texts(row)]
+            pairs = ("\n".join(filter(None, pair)) for pair in zip(texts[::2], texts[1::2], strict=True))
             table.add_row(*(Text(text) for text in (texts if is_wide else pairs)))
         yield table
 
@@ -124,30 +128,21 @@ def _row_texts(row: ChangeRow) -> tuple[str, ...]:
 
 def comparison_markdown(comparison: GridComparison, names: tuple[str, str]) -> str:
     """Return the comparison for a pull request's comment; rows that do not fit are counted."""
-    bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
+    bounded = BoundedText(MAX_BYTES - _KEPT_FOR_END)
     before, after = (markdown_text(name) for name in names)
-    bounded.add(
-        ["### Kafka conformance: what changed", "", f"**{markdown_text(comparison.sentence)}**"]
-    )
+    bounded.add(["### Kafka conformance: what changed", "", f"**{markdown_text(comparison.sentence)}**"])
     bounded.add(["", f"From {before} to {after}."])
     bounded.add([f"- {markdown_text(line)}" for line in release_lines(comparison)])
     for kind in ChangeKind:
         _add_rows(bounded, kind, rows_of(comparison, kind))
-    left = (
-        f"\n{bounded.left_out:,} more rows are left out for lack of space.\n"
-        if bounded.left_out
-        else ""
-    )
+    left = f"\n{bounded.left_out:,} more rows are left out for lack of space.\n" if bounded.left_out else ""
     return bounded.text() + left
 
 
 def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow]) -> None:
     if not rows:
         return
-    columns = (
-        (row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why)
-        for row in rows
-    )
+    columns = ((row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why) for row in rows)
     bounded.add_rows(
         html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}"),
         (f"| {' | '.join(map(markdown_text, texts))} |" for texts in columns),
@@ -172,9 +167,6 @@ def comparison_document(
         "sentence": comparison.sentence,
         "compared_cells": comparison.cells,
         "compared_releases": dict(comparison.releases),
-        "changes": [
-            {**asdict(change), "older_target": change.older_target or None}
-            for change in comparison.changes
-        ],
+        "changes": [{**asdict(change), "older_target": change.older_target or None} for change in comparison.changes],
         "violations": violation_documents(violations),
     }

@@ -1,4 +1,6 @@
-"""Changes of verdicts as an Atom feed (RFC 4287): one entry per clause, target and change, for all listeners.
+"""Changes of verdicts as an Atom feed (RFC 4287).
+
+It has one entry per clause, target and change, for all listeners.
 
 An entry's id depends only on the change and its run, so a feed that is written again has the same entries. Times are
 those of the runs. A target that appears has one entry, not one per clause.
@@ -22,7 +24,7 @@ from reports.grid.grid_view import FoldedGrid, verdict_text
 from reports.grid.history_tables import Transition
 
 ATOM = "http://www.w3.org/2005/Atom"
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 _APPEARED = "appeared"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:changes")
 _TITLES = {
@@ -55,7 +57,7 @@ def write_feed(
 ) -> None:
     """Write the feed of the newest changes; `pages` is the prefix of the addresses of the site's pages."""
     entries = sorted(_entries(folded, transitions), key=lambda entry: (entry.at, entry.id))
-    newest = entries[: -MOST_ENTRIES - 1 : -1]
+    newest = entries[: -MAX_ENTRIES - 1 : -1]
     root = _feed(folded, summary, newest, pages)
     ET.indent(root, space="")
     # ElementTree registers prefixes for the entire process; unprefixed names are equivalent here.
@@ -64,9 +66,7 @@ def write_feed(
     path.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n', encoding="utf-8")
 
 
-def _feed(
-    folded: FoldedGrid, summary: GridSummary, entries: Sequence[FeedEntry], pages: str
-) -> ET.Element:
+def _feed(folded: FoldedGrid, summary: GridSummary, entries: Sequence[FeedEntry], pages: str) -> ET.Element:
     root = ET.Element("feed", {"xmlns": ATOM, "xml:lang": "en"})
     _add(root, "id", uuid.uuid5(_NAMESPACE, "feed").urn)
     _add(root, "title", "Kafka conformance: changes")
@@ -89,9 +89,7 @@ def _feed(
 
 
 def _add(parent: ET.Element, tag: str, text: str = "", **attributes: str) -> ET.Element:
-    element = ET.SubElement(
-        parent, tag, {name: xml_text(value) for name, value in attributes.items()}
-    )
+    element = ET.SubElement(parent, tag, {name: xml_text(value) for name, value in attributes.items()})
     element.text = xml_text(text) or None
     return element
 

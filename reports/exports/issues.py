@@ -1,10 +1,12 @@
-"""Issues: the text of one about a bug, and the violations to open some from, one entry per clause and product, for all its listeners.
+"""Text of an issue about a bug, and the violations to open issues from.
 
-Texts are Markdown, escaped: what was seen, the bytes, and everything that a reader needs to see it again. The script is complete or left
-out, because a part of one does not run. An issue has at most 65,536 characters.
+There is one entry per clause and product, for all its listeners.
 
-The product answers for an entry: an operation's entry is the client's, and names the releases that it was tried with. The
-key of an entry depends only on clause and product. The entry's body contains it, so that no issue is opened twice.
+Texts are Markdown, escaped: what was seen, the bytes, and everything that a reader needs to see it again. The script is
+complete or left out, because a part of one does not run. An issue has at most 65,536 characters.
+
+The product answers for an entry: an operation's entry is the client's, and names the releases that it was tried with.
+The key of an entry depends only on clause and product. The entry's body contains it, so that no issue is opened twice.
 """
 
 from __future__ import annotations
@@ -36,16 +38,16 @@ from reports.records import (
 from reports.run.failures import READS_FACTS
 from reports.verdict_labels import CRASHES
 
-MOST_SCRIPT_BYTES = 52 * 1024
+MAX_SCRIPT_BYTES = 52 * 1024
 """Leaves room in an issue for everything else."""
-_LONGEST_SEEN = 200
-_MOST_DUMP_LINES = 60
-_MOST_DUMP_BYTES = 8 * 1024
-_LONGEST_LINE = 120
-_LONGEST_TITLE = 200
+_MAX_SEEN = 200
+_MAX_DUMP_LINES = 60
+_MAX_DUMP_BYTES = 8 * 1024
+_MAX_LINE = 120
+_MAX_TITLE = 200
 _DATA_OF_SCRIPTS = ("steps", "play")
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 _IN_JSON = (
     *("key", "role", "clause", "target", "releases", "level"),
     *("verdict", "listeners", "title", "seen", "link", "body"),
@@ -56,14 +58,14 @@ Failures = Mapping[tuple[str, str], KeptFailure]
 
 def first_line(failure: KeptFailure) -> str:
     """Return the first line of a failure's message, with unprintable characters escaped, cut to a maximum length."""
-    return cut(one_line(failure.message.partition("\n")[0]), _LONGEST_SEEN)
+    return cut(one_line(failure.message.partition("\n")[0]), _MAX_SEEN)
 
 
 def issue_title(product: Product, bug: Bug) -> str:
     """Return the title of an issue about a bug: plain text on one line."""
     sources = dict.fromkeys(clause.source for clause in bug.clauses)
     where = "" if bug.first.is_operation else f" ({', '.join(sources)})"
-    return cut(one_line(f"{product.name}: {bug.title}{where}"), _LONGEST_TITLE)
+    return cut(one_line(f"{product.name}: {bug.title}{where}"), _MAX_TITLE)
 
 
 def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) -> str:
@@ -86,16 +88,14 @@ def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) ->
         lines += ["", f"Seen with: {markdown_text(', '.join(bug.targets))}"]
     if first.failure is not None:
         lines += evidence_lines(first.failure)
-        lines += (
-            script_lines(first.failure) if with_script else _script_elsewhere(first.failure, pages)
-        )
+        lines += script_lines(first.failure) if with_script else _script_elsewhere(first.failure, pages)
     lines += ["", f"Found by {markdown_text(suite)}."]
     if pages:
         lines[-1] += f" Full record: {pages}{first.page}"
     return "\n".join(lines) + "\n"
 
 
-def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> Iterator[str]:
+def evidence_lines(failure: KeptFailure, most_lines: int = _MAX_DUMP_LINES) -> Iterator[str]:
     """Yield what was seen and the bytes of a failure, as Markdown."""
     yield ""
     yield f"Seen: {markdown_text(first_line(failure))}"
@@ -132,7 +132,7 @@ def script_lines(failure: KeptFailure) -> Iterator[str]:
     """Yield how a failure is seen again: the complete script, if there is one and it fits, and the command."""
     files = script_files(failure)
     size = sum(len(content.encode()) for _, content in files)
-    if files and size <= MOST_SCRIPT_BYTES:
+    if files and size <= MAX_SCRIPT_BYTES:
         yield ""
         yield "<details><summary>A script that reproduces it, using only Python</summary>"
         for name, content in files:
@@ -154,13 +154,10 @@ def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[str]:
     names = [name for name, _ in script_files(failure)]
     if names:
         files = " and ".join(
-            f"[{name}]({pages}{addresses.failure_file(failure.signature, name)})" if pages else name
-            for name in names
+            f"[{name}]({pages}{addresses.failure_file(failure.signature, name)})" if pages else name for name in names
         )
         yield ""
-        yield (
-            f"A script that reproduces it, using only Python: {files}{'' if pages else ', attached'}."
-        )
+        yield (f"A script that reproduces it, using only Python: {files}{'' if pages else ', attached'}.")
     yield from _judged_again(failure)
 
 
@@ -200,13 +197,9 @@ def _cut(text: str, most_lines: int) -> str:
     shown: list[str] = []
     size = 0
     for line in lines[:most_lines]:
-        cut = (
-            line
-            if len(line) <= _LONGEST_LINE
-            else f"{line[:_LONGEST_LINE]} ... ({len(line)} characters)"
-        )
+        cut = line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ... ({len(line)} characters)"
         size += len(cut.encode()) + 1
-        if size > _MOST_DUMP_BYTES:
+        if size > _MAX_DUMP_BYTES:
             break
         shown.append(cut)
     left = len(lines) - len(shown)
@@ -277,26 +270,17 @@ def violations_of(
             key=lambda own: (own.role, own.clause.clause),
         )
     ]
-    return sorted(
-        found, key=lambda each: _LEVELS.index(each.level) if each.level in _LEVELS else len(_LEVELS)
-    )
+    return sorted(found, key=lambda each: _LEVELS.index(each.level) if each.level in _LEVELS else len(_LEVELS))
 
 
 def _is_violated(cell: FoldedCell) -> bool:
     return any(each.verdict in VIOLATED_VERDICTS for each in cell.listeners)
 
 
-def _violation(
-    product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None
-) -> ViolatedClause:
+def _violation(product: Product, cells: Sequence[OwnCell], kept: Failures, pages: str | None) -> ViolatedClause:
     """Return the entry of one clause: several cells of an operation, one for each release, are one entry."""
     clause, role = cells[0].clause, cells[0].role
-    red = [
-        (own, each)
-        for own in cells
-        for each in own.cell.listeners
-        if each.verdict in VIOLATED_VERDICTS
-    ]
+    red = [(own, each) for own in cells for each in own.cell.listeners if each.verdict in VIOLATED_VERDICTS]
     failure = next((found for _, each in red for found in _kept_failures(each, kept)), None)
     own, listener = red[0]
     page = (
@@ -325,14 +309,12 @@ def _violation(
 
 
 def _title(product: Product, cells: Sequence[OwnCell], verdict: Verdict, *, crashes: bool) -> str:
-    name = one_line(product.name)[:_LONGEST_NAME]
+    name = one_line(product.name)[:_MAX_NAME]
     if cells[0].role == OPERATION:
         operation = cells[0].clause.clause.rpartition(".")[2]
         fails = "fails" if verdict is Verdict.VIOLATES else "sometimes fails"
         releases = ", ".join(one_line(own.column.name) for own in cells)
-        return f"{name}: {operation} {CRASHES if crashes else fails} with {releases}"[
-            : _LONGEST_NAME * 2
-        ]
+        return f"{name}: {operation} {CRASHES if crashes else fails} with {releases}"[: _MAX_NAME * 2]
     words = "violates" if verdict is Verdict.VIOLATES else "sometimes violates"
     words = f"{CRASHES} and violates" if crashes else words
     return f"{name} {words} {cells[0].clause.clause}"

@@ -1,8 +1,10 @@
-"""A grid or a run in Markdown, with blocks that do not fit counted: `summary.md` for a pull request's comment, and the short `grid.md`.
+"""A grid or a run in Markdown: `summary.md` and the short `grid.md`.
 
-In the summary, the worst comes first and details are folded: a comment has at most 65,536 bytes. `grid.md` has at most 12 kB, who breaks
-most first: the sentence, a line per product that breaks a rule, a table per role with the rules that some product does not plainly keep,
-and a table of operations. Releases with equal columns share one.
+`summary.md` is for a pull request's comment. Blocks that do not fit are counted.
+
+In the summary, the worst comes first and details are folded: a comment has at most 65,536 bytes. `grid.md` has at most
+12 kB, who breaks most first: the sentence, a line per product that breaks a rule, a table per role with the rules that
+some product does not plainly keep, and a table of operations. Releases with equal columns share one.
 """
 
 from __future__ import annotations
@@ -35,20 +37,18 @@ from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
 from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
-MOST_BYTES = 65_536
+MAX_BYTES = 65_536
 _KEPT_FOR_END = 1_024
 _NEXT_WORST = tuple(
-    verdict
-    for verdict in (*UNEXPECTED_VERDICTS, Verdict.KNOWN_VIOLATION)
-    if verdict not in VIOLATED_VERDICTS
+    verdict for verdict in (*UNEXPECTED_VERDICTS, Verdict.KNOWN_VIOLATION) if verdict not in VIOLATED_VERDICTS
 )
 _FOLDED_FROM = 12
-_MOST_DETAILED = 40
-_MOST_DUMP_LINES = 24
-_MOST_GRID_BYTES = 12_000
-_MOST_ROWS = 99_999
-_MOST_TITLES = 3
-_LONGEST_TITLE = 90
+_MAX_DETAILED = 40
+_MAX_DUMP_LINES = 24
+_MAX_GRID_BYTES = 12_000
+_MAX_ROWS = 99_999
+_MAX_TITLES = 3
+_MAX_TITLE = 90
 
 Block = Sequence[str]
 
@@ -71,9 +71,7 @@ class BoundedText:
         self._lines += block
         return True
 
-    def add_rows(
-        self, title: str, rows: Iterable[str], *, is_folded: bool, head: Block = ()
-    ) -> None:
+    def add_rows(self, title: str, rows: Iterable[str], *, is_folded: bool, head: Block = ()) -> None:
         """Add a title and the rows below it, as many as fit; folded ones end in the room that is reserved for the end.
 
         Args:
@@ -106,7 +104,7 @@ def summary_markdown(
     failures: Sequence[KeptFailure],
     *,
     pages: str | None,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = MAX_BYTES,
 ) -> str:
     """Return the summary; `pages` is the prefix of the addresses of the site's pages, None if there are no pages."""
     found = violations_of(folded, failures, pages=pages)
@@ -152,14 +150,14 @@ def _add_table(bounded: BoundedText, found: Sequence[ViolatedClause]) -> None:
 def _details(folded: FoldedGrid, found: Sequence[ViolatedClause]) -> Iterator[Block]:
     """Yield one folded block per violation, with its bytes."""
     statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
-    for each in found[:_MOST_DETAILED]:
+    for each in found[:_MAX_DETAILED]:
         if each.evidence is not None:
             yield [
                 "",
                 f"<details><summary>{html_text(each.key)}</summary>",
                 "",
                 f"> {markdown_text(statements[each.clause])}",
-                *evidence_lines(each.evidence, _MOST_DUMP_LINES),
+                *evidence_lines(each.evidence, _MAX_DUMP_LINES),
                 "",
                 f"Again: `{replay_command(each.evidence)}`",
                 "",
@@ -167,16 +165,9 @@ def _details(folded: FoldedGrid, found: Sequence[ViolatedClause]) -> Iterator[Bl
             ]
 
 
-def _add_others(
-    bounded: BoundedText, folded: FoldedGrid, verdict: Verdict, pages: str | None
-) -> None:
+def _add_others(bounded: BoundedText, folded: FoldedGrid, verdict: Verdict, pages: str | None) -> None:
     """List the cells of one more verdict, folded if there are many."""
-    rows = [
-        _other(cell, pages)
-        for cells in folded.cells.values()
-        for cell in cells
-        if cell.verdict is verdict
-    ]
+    rows = [_other(cell, pages) for cells in folded.cells.values() for cell in cells if cell.verdict is verdict]
     if not rows:
         return
     title = f"{html_text(verdict_text(verdict))}: {len(rows)}"
@@ -209,11 +200,11 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
     refused = (f"Refused: {run.folder}: {run.reason}" for run in folded.grid.refused)
     ends = [
         _legend(folded),
-        *(markdown_text(line[:_LONGEST_TITLE]) for line in islice(refused, _MOST_TITLES)),
+        *(markdown_text(line[:_MAX_TITLE]) for line in islice(refused, _MAX_TITLES)),
     ]
     where = folded.grid.pages or "the site of this grid"
-    kept = sum(len(f"\n{line}\n".encode()) for line in [*ends, _left_out(_MOST_ROWS, where)])
-    bounded = BoundedText(_MOST_GRID_BYTES - kept)
+    kept = sum(len(f"\n{line}\n".encode()) for line in [*ends, _left_out(_MAX_ROWS, where)])
+    bounded = BoundedText(_MAX_GRID_BYTES - kept)
     bounded.add([f"**{markdown_text(summary.sentence)}**"])
     _add_grid_table(bounded, ["product", "breaks", "what is wrong"], list(_offenders(products)))
     # Operations first, because their table is small.
@@ -236,9 +227,7 @@ def _left_out(rows: int, where: str) -> str:
     return f"Left out for lack of space: {counted(rows, 'row')}; {where} has everything."
 
 
-def _add_grid_table(
-    bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
-) -> None:
+def _add_grid_table(bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     opening = ["", f"## {title}"] if title else []
     columns = " | ".join(markdown_text(text) for text in head)
     opening += ["", f"| {columns} |", f"|{' --- |' * len(head)}"]
@@ -252,7 +241,7 @@ def _offenders(products: Sequence[Product]) -> Iterator[list[str]]:
     """Yield a row for each product that breaks a rule, the worst first."""
     broken = [product for product in products if product.broken]
     for product in sorted(broken, key=lambda each: (-each.broken.must, -each.broken.should)):
-        titles = [cut(bug.title, _LONGEST_TITLE) for bug in product.bugs[:_MOST_TITLES]]
+        titles = [cut(bug.title, _MAX_TITLE) for bug in product.bugs[:_MAX_TITLES]]
         more = len(product.bugs) - len(titles)
         said = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
         yield [product.name, product.broken.verdict_text, said]
@@ -315,9 +304,7 @@ def _operations(folded: FoldedGrid, names: Mapping[str, str]) -> tuple[list[str]
 
 def _counts(cells: Sequence[FoldedCell]) -> str:
     counts: Counter[Verdict] = Counter(
-        cell.verdict
-        for cell in cells
-        if not cell.is_blank and cell.verdict is not Verdict.NOT_APPLICABLE
+        cell.verdict for cell in cells if not cell.is_blank and cell.verdict is not Verdict.NOT_APPLICABLE
     )
     return ", ".join(f"{SYMBOLS[each]} {counts[each]}" for each in WORST_FIRST if counts[each])
 
@@ -327,8 +314,6 @@ def _legend(folded: FoldedGrid) -> str:
     words = [f"{SYMBOLS[each]} {WORDS[each]}" for each in shown]
     if OPERATION in folded.by_role:
         differ = [each for each in shown if verdict_word(each, OPERATION) != WORDS[each]]
-        words += [
-            f"for operations {SYMBOLS[each]} {verdict_word(each, OPERATION)}" for each in differ
-        ]
+        words += [f"for operations {SYMBOLS[each]} {verdict_word(each, OPERATION)}" for each in differ]
     words.append(f"{SYMBOLS[Verdict.NOT_APPLICABLE]} does not apply")
     return markdown_text(f"{'; '.join(words)}; empty: not tried")

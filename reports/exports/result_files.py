@@ -1,13 +1,15 @@
 """The grid as results of tests, which other tools show: JUnit XML, and Allure's.
 
-JUnit has one suite per product, one case per clause and listener, or per operation and release. A case has the share of its run's time
-that its examples have of the run's examples: properties run together, so a time of its own does not exist. Cells that no run asked for are
-left out. Failures are what fails a run: a violated MUST (or PIN, if it binds the target), and a declared violation that is gone. Known
-violations, and those of a SHOULD or MAY, are skipped with their reason. Cells that could not be judged are errors.
+JUnit has one suite per product, one case per clause and listener, or per operation and release. A case has the share of
+its run's time that its examples have of the run's examples: properties run together, so a time of its own does not
+exist. Cells that no run asked for are left out. Failures are what fails a run: a violated MUST (or PIN, if it binds the
+target), and a declared violation that is gone. Known violations, and those of a SHOULD or MAY, are skipped with their
+reason. Cells that could not be judged are errors.
 
-Allure has one result per clause and target, labelled like the suite's own (`reports.run.allure_results`). They form one archive, because a
-site with a file for each would be slow to write and to publish. A target's listeners are folded into the worst verdict, and each is a
-parameter of the result. File names depend only on clause and target, so that results of two nights line up in Allure's history.
+Allure has one result per clause and target, labelled like the suite's own (`reports.run.allure_results`). They form one
+archive, because a site with a file for each would be slow to write and to publish. A target's listeners are folded into
+the worst verdict, and each is a parameter of the result. File names depend only on clause and target, so that results
+of two nights line up in Allure's history.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ _ALWAYS = {
     Verdict.NOT_RUN: _ERROR,
 }
 _COUNTS = {_FAILURE: "failures", _ERROR: "errors", _SKIPPED: "skipped"}
-_LONGEST_DETAIL = 4_000
+_MAX_DETAIL = 4_000
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
 _STATUSES = {
     Verdict.CONFORMS: Status.PASSED,
@@ -70,18 +72,14 @@ _FOLDER = "allure-results"
 _MILLISECONDS = 1_000
 
 
-def write_junit(
-    grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure], out_dir: Path
-) -> None:
+def write_junit(grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure], out_dir: Path) -> None:
     """Write junit.xml."""
     root = junit_document(grid, products, failures)
     ET.indent(root, space="")
     ET.ElementTree(root).write(out_dir / JUNIT, encoding="utf-8", xml_declaration=True)
 
 
-def junit_document(
-    grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]
-) -> ET.Element:
+def junit_document(grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]) -> ET.Element:
     """Return the document's root."""
     kept = {failure.signature: failure for failure in failures}
     seconds = _seconds_per_example(grid)
@@ -144,9 +142,7 @@ def result_of(verdict: Verdict, level: str) -> str:
     return _ALWAYS.get(verdict, "")
 
 
-def _case(
-    cell: GridCell, own: OwnCell, result: str, kept: Mapping[str, KeptFailure], seconds: float
-) -> ET.Element:
+def _case(cell: GridCell, own: OwnCell, result: str, kept: Mapping[str, KeptFailure], seconds: float) -> ET.Element:
     case = ET.Element(
         "testcase",
         classname=xml_text(f"{cell.target}.{cell.listener}"),
@@ -188,15 +184,13 @@ def _detail(clause: GridClause, seen: Sequence[KeptFailure]) -> str:
     """Return the clause and the bytes of the first failure."""
     lines = [f"The clause: {clause.statement}", f"Why it matters: {clause.meaning}"]
     for failure in seen[:1]:
-        dump = failure.hex_dump[:_LONGEST_DETAIL]
+        dump = failure.hex_dump[:_MAX_DETAIL]
         cut = "\n(cut)" if len(dump) < len(failure.hex_dump) else ""
-        lines += [f"Seen: {failure.message[:_LONGEST_DETAIL]}", f"{dump}{cut}"]
+        lines += [f"Seen: {failure.message[:_MAX_DETAIL]}", f"{dump}{cut}"]
     return "\n".join(lines)
 
 
-def write_allure_results(
-    products: Sequence[Product], failures: Sequence[KeptFailure], out_dir: Path
-) -> None:
+def write_allure_results(products: Sequence[Product], failures: Sequence[KeptFailure], out_dir: Path) -> None:
     """Write the archive, with the folder `allure-results` in it: a result for every cell that a product answers for."""
     kept = {failure.signature: failure for failure in failures}
     with ZipFile(out_dir / ALLURE_RESULTS, "w", compression=ZIP_DEFLATED) as archive:
@@ -238,12 +232,9 @@ def _result(product: Product, own: OwnCell) -> dict[str, Any]:
         },
         "stage": "finished",
         "description": "\n\n".join(one_line(text) for text in texts),
-        "labels": [
-            {"name": label, "value": one_line(value)} for label, value in _labels(product, own)
-        ],
+        "labels": [{"name": label, "value": one_line(value)} for label, value in _labels(product, own)],
         "parameters": [
-            {"name": one_line(each.listener), "value": verdict_word(each.verdict, own.role)}
-            for each in cell.listeners
+            {"name": one_line(each.listener), "value": verdict_word(each.verdict, own.role)} for each in cell.listeners
         ],
         "titlePath": [one_line(product.name), one_line(clause.source)],
         "start": at,

@@ -1,6 +1,9 @@
-"""One run folder as a grid, without Spark: for reports about one run, or a comparison of two.
+"""One run folder as a grid, without Spark.
 
-Which of several runs supplies a column is the roll-up's rule (`spark_aggregation.tables.run_selection`), not repeated here.
+It is for reports about one run, or a comparison of two.
+
+Which of several runs supplies a column is the roll-up's rule (`spark_aggregation.tables.run_selection`), not repeated
+here.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ from wire.foreign_json import read_foreign_json
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _SIGNATURE = re.compile(r"[0-9a-f]{16}")
-_LARGEST_FILE_BYTES = 1024 * 1024
+_MAX_FILE_BYTES = 1024 * 1024
 
 Groups = Mapping[CellKey, list[Mapping[str, Any]]]
 
@@ -78,9 +81,7 @@ def _groups(folder: Path) -> Groups:
     found: dict[CellKey, list[Mapping[str, Any]]] = {}
     for part in sorted(folder.glob("examples/*.parquet")):
         table = pq.read_table(part, columns=[*_KEYS, "example_number"])
-        counted = table.group_by(_KEYS).aggregate(
-            [("example_number", "min"), ("example_number", "count")]
-        )
+        counted = table.group_by(_KEYS).aggregate([("example_number", "min"), ("example_number", "count")])
         for row in counted.to_pylist():
             key = CellKey(row["clause"], row["target"], row["listener"])
             found.setdefault(key, []).append(row)
@@ -229,11 +230,11 @@ def _text(path: Path) -> str:
     if not path.is_file():
         return ""
     with path.open("rb") as file:
-        return file.read(_LARGEST_FILE_BYTES).decode("utf-8", "backslashreplace")
+        return file.read(_MAX_FILE_BYTES).decode("utf-8", "backslashreplace")
 
 
 def _whole(path: Path) -> bytes | None:
     """Read a complete file; None if missing or over the size limit."""
-    if not path.is_file() or path.stat().st_size > _LARGEST_FILE_BYTES:
+    if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
         return None
     return path.read_bytes()

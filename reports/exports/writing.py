@@ -1,8 +1,10 @@
-"""Writes every export of a grid folder: the grid itself, and all others below `exports/`.
+"""Writer of every export of a grid folder.
 
-Every table is there as CSV, JSON and, unless it is long, Markdown, for programs and for other documents. The rows are the dataclasses of
-`reports.grid.grid_tables` and `reports.grid.history_tables`; `table_schema.json` describes the JSON. The texts and the capture of a
-failure are files next to its page, not columns of its table.
+It writes the grid itself, and all others below `exports/`.
+
+Every table is there as CSV, JSON and, unless it is long, Markdown, for programs and for other documents. The rows are
+the dataclasses of `reports.grid.grid_tables` and `reports.grid.history_tables`; `table_schema.json` describes the JSON.
+The texts and the capture of a failure are files next to its page, not columns of its table.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ GRID_ROW_TYPES: Mapping[str, type] = {
     "refused": RefusedRun,
 }
 """Maps each table of the grid to the class of its rows; the others are `reports.grid.history_tables.ROW_TYPES`."""
-MOST_MARKDOWN_BYTES = 200_000
+MAX_MARKDOWN_BYTES = 200_000
 """A longer table in Markdown has no readers; there is one as JSON and as CSV."""
 _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""
@@ -77,9 +79,7 @@ class ExportedTable:
 def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
     """Return every table that the roll-up wrote."""
     row_types = {**GRID_ROW_TYPES, **ROW_TYPES}
-    rows_of = {
-        name: getattr(grid if name in GRID_ROW_TYPES else history, name) for name in row_types
-    }
+    rows_of = {name: getattr(grid if name in GRID_ROW_TYPES else history, name) for name in row_types}
     return [
         _table(name, rows, row_types[name], grid.inputs_sha256.get(name, ""))
         for name, rows in rows_of.items()
@@ -113,7 +113,7 @@ def _json_value(value: object) -> object:
 
 
 def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
-    """Write each table as JSON and CSV, and as Markdown if that has at most `MOST_MARKDOWN_BYTES`."""
+    """Write each table as JSON and CSV, and as Markdown if that has at most `MAX_MARKDOWN_BYTES`."""
     for table in tables:
         _write_table_json(table, out_dir / table_address(table.name, "json"))
         rows = ([row[name] for name in table.columns] for row in table.rows)
@@ -158,13 +158,10 @@ def _write_table_markdown(table: ExportedTable, path: Path) -> None:
     lines = [
         f"| {' | '.join(table.columns)} |",
         f"|{' --- |' * len(table.columns)}",
-        *(
-            f"| {' | '.join(markdown_text(_words(row[name])) for name in table.columns)} |"
-            for row in table.rows
-        ),
+        *(f"| {' | '.join(markdown_text(_words(row[name])) for name in table.columns)} |" for row in table.rows),
     ]
     text = "\n".join(lines) + "\n"
-    if len(text.encode()) <= MOST_MARKDOWN_BYTES:
+    if len(text.encode()) <= MAX_MARKDOWN_BYTES:
         path.write_text(text, encoding="utf-8")
 
 
@@ -180,9 +177,7 @@ def _words(value: object) -> str:
     return str(value)
 
 
-def _write_json(
-    folded: FoldedGrid, tables: Sequence[ExportedTable], summary: GridSummary, path: Path
-) -> None:
+def _write_json(folded: FoldedGrid, tables: Sequence[ExportedTable], summary: GridSummary, path: Path) -> None:
     """Write one JSON object: its schema version first, then the grid's tables with one row per line."""
     head = {
         "grid_schema_version": GRID_SCHEMA_VERSION,
@@ -192,9 +187,7 @@ def _write_json(
         "counts": summary.cells,
         "pages": folded.grid.pages,
     }
-    rows = (
-        f'"{table.name}": {rows_text(table)}' for table in tables if table.name in GRID_ROW_TYPES
-    )
+    rows = (f'"{table.name}": {rows_text(table)}' for table in tables if table.name in GRID_ROW_TYPES)
     text = ",\n".join([json.dumps(head)[:-1], *rows])
     path.write_text(text + "}\n", encoding="ascii")
 
@@ -213,13 +206,11 @@ def _text_of(cell: ListenerCell) -> str:
     return cell.text
 
 
-def write_exports(
-    folded: FoldedGrid, history: HistoryTables, summary: GridSummary, out_dir: Path
-) -> None:
+def write_exports(folded: FoldedGrid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
     """Write the grid as JSON, CSV and Markdown into `out_dir`, and everything else below `exports/`.
 
-    Files that an earlier rendering wrote below `exports/` are removed. Links are relative unless the grid says where it is
-    published.
+    Files that an earlier rendering wrote below `exports/` are removed. Links are relative unless the grid says where it
+    is published.
     """
     grid = folded.grid
     pages = grid.pages or _PAGES

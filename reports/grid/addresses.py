@@ -1,4 +1,7 @@
-"""Addresses of pages and exports below a grid's folder: stable and safe, whatever characters a target or a run puts into a name."""
+"""Addresses of pages and exports below a grid's folder.
+
+They are stable and safe, whatever characters a target or a run puts into a name.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,10 @@ FORMS = (("CSV", "csv"), ("JSON", "json"), ("Markdown", "md"))
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}")
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _DIGITS = 8
+
+
+PICTURES = "machine-pictures"
+"""The folder of the pictures of machines, which are drawn before the pages are written."""
 
 
 def file_name(text: str) -> str:
@@ -108,10 +115,6 @@ def upgrade_page(before: str, after: str) -> str:
 def machine_page(target: str) -> str:
     """Return the address of the page with the machines of a target."""
     return f"machines/{file_name(target)}.html"
-
-
-PICTURES = "machine-pictures"
-"""The folder of the pictures of machines, which are drawn before the pages are written."""
 
 
 def machine_picture(name: str) -> str:

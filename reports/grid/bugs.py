@@ -1,10 +1,10 @@
 """Bugs: the failures of one product, grouped by what most probably is one cause.
 
-Several rules are about the same message, so one bug of a product breaks several rules, and one rule may be broken by several
-bugs. Two failures are one bug if they show the same symptom on the same request: "closes the connection" on "ApiVersions v5".
-A client's request says little about the cause, because a script decides how its broker behaves: its failures are one bug if
-their symptom is the same; operations that hang are one bug if the operation is the same as well. A failure about many
-requests is named by its message, and belongs to its rule alone.
+Several rules are about the same message, so one bug of a product breaks several rules, and one rule may be broken by
+several bugs. Two failures are one bug if they show the same symptom on the same request: "closes the connection" on
+"ApiVersions v5". A client's request says little about the cause, because a script decides how its broker behaves: its
+failures are one bug if their symptom is the same; operations that hang are one bug if the operation is the same as
+well. A failure about many requests is named by its message, and belongs to its rule alone.
 
 The grouping is a guess that is easy to check: each bug names its rules and links to every failure.
 """
@@ -23,8 +23,8 @@ from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure, stored_facts
 from reports.verdict_labels import CRASH_KINDS, some_of
 
-_LONGEST_TITLE = 180
-_LONGEST_MESSAGE = 90
+_MAX_TITLE = 180
+_MAX_MESSAGE = 90
 _REQUEST_BYTES = slice(8, 16)
 _SYMPTOMS = (
     re.compile(r"the target closed the connection instead of answering"),
@@ -41,7 +41,7 @@ HANGS = "the operation neither succeeds nor fails: it hangs"
 _WORKS_NOT = "the client does not work"
 """Says so little that only failures of one rule may have one cause."""
 _LISTED = re.compile(r"(?P<names>[A-Z]\w+ v[-\dv]+(?:, [A-Z]\w+ v[-\dv]+)*): (?P<symptom>.+)")
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
@@ -83,7 +83,10 @@ class Evidence:
 
     @property
     def page(self) -> str:
-        """The address of the page about it, from the site's root: that of the failure, or of the cell if none is stored."""
+        """The address of the page about the evidence, from the site's root.
+
+        It is the page of the failure, or of the cell if no failure is stored.
+        """
         if self.failure is not None:
             return addresses.failure_page(self.failure.signature)
         return addresses.cell_page(self.clause.clause, self.target.target, self.listener)
@@ -170,7 +173,10 @@ def _cause(evidence: Evidence) -> tuple[str, ...]:
 
 
 def client_cause(message: str, clause: str) -> tuple[str, str]:
-    """Return what failures of a client with one cause share: the symptom, or also the clause if the symptom says too little."""
+    """Return what failures of a client with one cause share: the clause and the symptom.
+
+    The clause is included only if the symptom says too little, and is empty otherwise.
+    """
     symptom = symptom_of(message)
     return clause if symptom.startswith(_WORKS_NOT) else "", symptom
 
@@ -219,8 +225,8 @@ def title_of(alike: Sequence[Evidence], shown: Evidence | None = None) -> str:
         return first.clause.statement or first.clause.clause
     if first.is_operation:
         tried_with = _names([each.target for each in alike])
-        return cut(f"{_operations_title(in_order)}, with {tried_with}", _LONGEST_TITLE)
-    return cut(_title_of_failure(first), _LONGEST_TITLE)
+        return cut(f"{_operations_title(in_order)}, with {tried_with}", _MAX_TITLE)
+    return cut(_title_of_failure(first), _MAX_TITLE)
 
 
 def _title_of_failure(first: Evidence) -> str:
@@ -228,7 +234,7 @@ def _title_of_failure(first: Evidence) -> str:
     listed = _LISTED.fullmatch(message)
     if listed:
         names = _shown_first(listed["names"].split(", "), first)
-        return f"{_capital(listed['symptom'])}: {some_of(names, _MOST_NAMES)}"
+        return f"{_capital(listed['symptom'])}: {some_of(names, _MAX_NAMES)}"
     if message.startswith(_WORKS_NOT):
         return f"{_capital(message)}, where “{first.clause.title}” is judged"
     request = request_of(first.failure) if first.failure and not first.is_client else ""
@@ -246,8 +252,8 @@ def _shown_first(names: Sequence[str], evidence: Evidence) -> Sequence[str]:
 
 def _operations_title(in_order: Sequence[Evidence]) -> str:
     message = in_order[0].message
-    names = some_of(list(dict.fromkeys(each.operation for each in in_order)), _MOST_NAMES)
-    return f"{names} hangs" if message == HANGS else f"{names}: {cut(message, _LONGEST_MESSAGE)}"
+    names = some_of(list(dict.fromkeys(each.operation for each in in_order)), _MAX_NAMES)
+    return f"{names} hangs" if message == HANGS else f"{names}: {cut(message, _MAX_MESSAGE)}"
 
 
 def _capital(text: str) -> str:
@@ -267,8 +273,8 @@ def _names(columns: Sequence[TargetColumn]) -> str:
 def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, int]:
     """Return the sort key of failures.
 
-    Those of rules that fail a run come first, then stored ones, then those whose message says which bytes it is about ("unknown
-    tags in header: ..."), and then the one with the fewest bytes.
+    Those of rules that fail a run come first, then stored ones, then those whose message says which bytes it is about
+    ("unknown tags in header: ..."), and then the one with the fewest bytes.
     """
     failure = evidence.failure
     size = sum(map(len, stored_requests(failure))) if failure else 0

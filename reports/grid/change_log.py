@@ -1,4 +1,4 @@
-"""The change log of releases and builds: as JSON, as Markdown, and as a table for the terminal."""
+"""The change log of releases and builds: JSON, Markdown or a terminal table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rich.table import Table
 from reports.grid.history_tables import InputsLeftOut
 from reports.verdict_labels import counted, some_of
 
-LONGEST_HEX = 96
-MOST_NAMES = 5
+MAX_HEX = 96
+MAX_NAMES = 5
 """Maximum number of inputs of a group that texts for people name; changes.json has all."""
 
 
@@ -118,7 +118,7 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
         f"Not compared everywhere: {counted(len(names), 'input')}.",
         *(
             f"- on {group.listener}, {_span(of_group)}: {counted(len(group.inputs), 'input')}, because {group.reason}"
-            f" ({some_of(group.inputs, MOST_NAMES)})"
+            f" ({some_of(group.inputs, MAX_NAMES)})"
             for group, of_group in by_group(left_out).items()
         ),
     ]
@@ -160,7 +160,7 @@ def change_table(changes: Sequence[Change]) -> Table:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    more = "..." if len(change.shortest) > LONGEST_HEX else ""
+    more = "..." if len(change.shortest) > MAX_HEX else ""
     return (
         change.since,
         change.listener,
@@ -168,7 +168,7 @@ def _cells(change: Change) -> tuple[str, ...]:
         change.became,
         str(change.inputs),
         "yes" if change.predicted else "NEWS",
-        f"{change.example}: {change.shortest[:LONGEST_HEX]}{more}",
+        f"{change.example}: {change.shortest[:MAX_HEX]}{more}",
     )
 
 

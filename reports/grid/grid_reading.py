@@ -1,4 +1,7 @@
-"""Reads the tables of a roll-up, as `spark_aggregation.job` writes them, into a grid in display order."""
+"""Reader of a roll-up's tables into a grid in display order.
+
+`spark_aggregation.job` writes the tables.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +47,7 @@ def read_grid(out_dir: Path) -> Grid:
     roles = {entry.clause: entry.role for entry in clauses}
     lists = read_run_lists(out_dir)
     return Grid(
-        cells=tuple(
-            sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
-        ),
+        cells=tuple(sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))),
         targets=tuple(targets),
         clauses=tuple(clauses),
         ranges=tuple(
@@ -69,8 +70,7 @@ def read_grid(out_dir: Path) -> Grid:
         refused=lists.refused,
         notices=lists.notices,
         flake_rates={
-            (row.clause, row.target, row.listener): row.rate
-            for row in read_history_table(out_dir, "flakes") or ()
+            (row.clause, row.target, row.listener): row.rate for row in read_history_table(out_dir, "flakes") or ()
         },
         crashes=_crashes(tables),
         inputs_sha256={
@@ -108,8 +108,7 @@ def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
         "verdict": Verdict(values["verdict"]),
         "previous_verdict": None if previous is None else Verdict(previous),
         "failures": violations_first(
-            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])})
-            for failure in values["failures"]
+            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])}) for failure in values["failures"]
         ),
     }
 

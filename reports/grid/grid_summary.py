@@ -1,4 +1,7 @@
-"""The verdict of a grid in one sentence, the same on the page, in Markdown and in the terminal."""
+"""The verdict of a grid in one sentence, the same in every form.
+
+The forms are the page, Markdown and the terminal.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,7 @@ class GridSummary:
     page: Path
 
 
-def summarise(
-    folded: FoldedGrid, page: Path, failures: Sequence[KeptFailure] | None = None
-) -> GridSummary:
+def summarise(folded: FoldedGrid, page: Path, failures: Sequence[KeptFailure] | None = None) -> GridSummary:
     """Count a grid's cells and put the most important result into one sentence.
 
     If the stored failures of the cells were not read, it counts no bugs. `page` is the path of the rendered home page.
@@ -61,23 +62,13 @@ def summarise(
 
 
 def _gravest(products: Sequence[Product]) -> tuple[Verdict, str]:
-    must = {
-        product.id: [own for own in product.cells if own.clause.level == Level.MUST]
-        for product in products
-    }
-    binding = [
-        own.cell
-        for cells in must.values()
-        for own in cells
-        if own.cell.verdict is not Verdict.NOT_APPLICABLE
-    ]
+    must = {product.id: [own for own in product.cells if own.clause.level == Level.MUST] for product in products}
+    binding = [own.cell for cells in must.values() for own in cells if own.cell.verdict is not Verdict.NOT_APPLICABLE]
     unsettled = [cell for cell in binding if cell.verdict in UNSETTLED_VERDICTS]
     open_cells = counted(len(unsettled), "MUST cell")
     not_judged = f" {open_cells} could not be judged." if unsettled else ""
     breaking = [
-        product
-        for product in products
-        if any(own.cell.verdict in VIOLATED_VERDICTS for own in must[product.id])
+        product for product in products if any(own.cell.verdict in VIOLATED_VERDICTS for own in must[product.id])
     ]
     if breaking:
         text = f"{breaking_products(products, breaking)}: {BrokenRules.of(products)}."
@@ -93,11 +84,7 @@ def _gravest(products: Sequence[Product]) -> tuple[Verdict, str]:
         return unsettled[0].verdict, text
     if not binding:
         return Verdict.NOT_RUN, "No MUST clause was judged."
-    bound = [
-        cells
-        for cells in must.values()
-        if any(own.cell.verdict is not Verdict.NOT_APPLICABLE for own in cells)
-    ]
+    bound = [cells for cells in must.values() if any(own.cell.verdict is not Verdict.NOT_APPLICABLE for own in cells)]
     left_out = sum(map(len, bound)) - len(binding)
     return Verdict.CONFORMS, _all_hold(binding, left_out, len(bound), len(products))
 

@@ -99,8 +99,9 @@ class GridTarget:
     """One listener of one target; the page folds a target's listeners into one column.
 
     `role` is what it was judged as ("broker" or "client"), or "operation" if client operations were tried on it.
-    `language` is that of a client library, None for any other target. `like` is the release that it is judged like, None if
-    it is judged as itself; `commit` is Kafka's commit that a build in a folder was made of, if the build says it.
+    `language` is that of a client library, None for any other target. `like` is the release that it is judged like,
+    None if it is judged as itself; `commit` is Kafka's commit that a build in a folder was made of, if the build says
+    it.
     """
 
     target: str
@@ -240,7 +241,10 @@ class Grid:
 
 
 def without_signs(name: str) -> str:
-    """Return the name of a library as ids of targets have it: "platformatic-kafka" for one with a scope, "@platformatic/kafka"."""
+    """Return a library's name as ids of targets have it.
+
+    A scope loses its signs: "@platformatic/kafka" becomes "platformatic-kafka".
+    """
     return _SIGNS.sub("-", name).strip("-")
 
 

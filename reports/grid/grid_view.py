@@ -1,4 +1,6 @@
-"""The grid as readers see it: one column per target, its listeners folded into the worst verdict.
+"""The grid as readers see it: one column per target.
+
+A target's listeners are folded into their worst verdict.
 
 A cell that was never planned is not applicable if its clause is not about that listener (no target has such a
 cell), and blank if no run asked for it: its clause is not about the target's role (broker, client), or that operation
@@ -27,7 +29,8 @@ from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
 
 WITHOUT_FINDING = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
-"""Verdicts of cells with nothing to look into, so that they need no page of their own: the clause's page says everything."""
+"""Verdicts of cells with nothing to look into, so that they need no page of their own: the clause's page says
+everything."""
 NOT_ABOUT_LISTENER = "not for this listener"
 NOT_PLANNED = "not planned in the target's latest run"
 NOT_TRIED = "not tried with this release"
@@ -39,9 +42,9 @@ _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 class ListenerCell:
     """One clause on one listener of a target; `row` is None if no run planned it.
 
-    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded. `role` is what the
-    target was judged as. `crashes` says whether the target ended in one of its failures; `is_blank`, that no run asked for
-    the cell: it has no text, and counts nowhere.
+    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded. `role` is
+    what the target was judged as. `crashes` says whether the target ended in one of its failures; `is_blank`, that no
+    run asked for the cell: it has no text, and counts nowhere.
     """
 
     listener: str
@@ -55,7 +58,10 @@ class ListenerCell:
 
     @property
     def text(self) -> str:
-        """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%", "✕ crashes"."""
+        """Symbol and short word of the verdict, with its failures or flake rate.
+
+        Examples: "✕ violates 2", "~ flaky 3%", "✕ crashes".
+        """
         if self.is_blank:
             return ""
         if self.verdict is Verdict.FLAKY and self.flake_rate is not None and not self.crashes:
@@ -150,10 +156,11 @@ def role_word(role: str) -> str:
     return f"{role.capitalize()}s"
 
 
-def verdict_text(
-    verdict: Verdict, failures: int = 0, *, crashes: bool = False, role: str = ""
-) -> str:
-    """Return a verdict as symbol and short word; for violations with the number of distinct failures, or that the target crashes."""
+def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False, role: str = "") -> str:
+    """Return a verdict as symbol and short word.
+
+    Violations have the number of distinct failures. If the target crashes, the text says so instead.
+    """
     if crashes:
         return f"{SYMBOLS[verdict]} {CRASHES}"
     text = f"{SYMBOLS[verdict]} {verdict_word(verdict, role)}"
@@ -218,11 +225,7 @@ class FoldedGrid:
             self.grid,
             clauses=clauses,
             cells=cells,
-            ranges=tuple(
-                each
-                for each in self.grid.ranges
-                if each.clause in names and each.implementation in families
-            ),
+            ranges=tuple(each for each in self.grid.ranges if each.clause in names and each.implementation in families),
             targets=targets,
             runs=tuple(each for each in self.grid.runs if each.run_id in runs),
         )
@@ -239,33 +242,26 @@ class FoldedGrid:
             # The facts about a listener are the same in each role.
             rows.setdefault(entry.target, {}).setdefault(entry.listener, entry)
         return tuple(
-            _column(
-                tuple(sorted(entries.values(), key=lambda entry: listener_order(entry.listener)))
-            )
+            _column(tuple(sorted(entries.values(), key=lambda entry: listener_order(entry.listener))))
             for entries in rows.values()
         )
 
     @cached_property
     def column_groups(self) -> tuple[tuple[str, tuple[TargetColumn, ...]], ...]:
         """The columns by group."""
-        return tuple(
-            (name, tuple(group)) for name, group in groupby(self.columns, lambda each: each.group)
-        )
+        return tuple((name, tuple(group)) for name, group in groupby(self.columns, lambda each: each.group))
 
     @cached_property
     def sources(self) -> tuple[tuple[str, tuple[GridClause, ...]], ...]:
         """The clauses by the source that they come from."""
         return tuple(
-            (source, tuple(group))
-            for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
+            (source, tuple(group)) for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
         )
 
     @cached_property
     def cells(self) -> Mapping[str, tuple[FoldedCell, ...]]:
         """Clause to its cells, in the order of the columns."""
-        return {
-            clause.clause: tuple(self._with_since(clause.clause)) for clause in self.grid.clauses
-        }
+        return {clause.clause: tuple(self._with_since(clause.clause)) for clause in self.grid.clauses}
 
     @cached_property
     def ranges(self) -> Mapping[str, tuple[GridRange, ...]]:
@@ -308,9 +304,7 @@ class FoldedGrid:
         return self.columns[oldest].listeners[0].release
 
     def _fold(self, clause: str, column: TargetColumn) -> FoldedCell:
-        cells = tuple(
-            self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
-        )
+        cells = tuple(self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners)
         worst = min(cells, key=lambda cell: (WORST_FIRST.index(cell.verdict), cell.is_blank))
         return FoldedCell(clause=clause, target=column.target, worst=worst, listeners=cells)
 

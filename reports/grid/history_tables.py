@@ -1,4 +1,6 @@
-"""The roll-up's tables that come from its history, read back for rendering; `grid_tables` has the others.
+"""A roll-up's tables from its history, read back for rendering.
+
+`grid_tables` has the other tables.
 
 A grid folder of an older suite lacks some of these tables. A missing table reads as None and is shown as not
 recorded; it never counts as an empty table.
@@ -16,6 +18,25 @@ from typing import Any
 from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
 from reports.repeats import stored_leave_open
 from wire.foreign_json import read_foreign_json
+
+_TEXTS_OF_FAILURES = (
+    "property",
+    "kind",
+    "message",
+    "example",
+    "verdict",
+    "facts",
+    "hex_dump",
+    "reproducer",
+    "known_violation",
+)
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    "from_verdict": lambda text: None if text is None else Verdict(text),
+    "to_verdict": Verdict,
+    "error_codes": tuple,
+    "release_order": tuple,
+    **dict.fromkeys(_TEXTS_OF_FAILURES, lambda text: text or ""),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +281,8 @@ def read_history_tables(out_dir: Path) -> HistoryTables:
 
 def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
     """Read one of these tables, sorted by its row key; None if the roll-up did not write it."""
-    # It imports Arrow, which takes more than a tenth of a second; what shows a run needs the classes of this module alone.
+    # It imports Arrow, which takes more than a tenth of a second; what shows a run needs the classes of this module
+    # alone.
     from reports.grid.table_rows import ROW_KEYS, read_rows  # noqa: PLC0415
 
     tables = out_dir / TABLES_FOLDER
@@ -269,26 +291,6 @@ def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
     # Spark's order of rows means nothing and depends on how the history grew.
     key = attrgetter(*ROW_KEYS[name])
     return tuple(sorted(read_rows(tables, name, _READ[name], _typed), key=key))
-
-
-_TEXTS_OF_FAILURES = (
-    "property",
-    "kind",
-    "message",
-    "example",
-    "verdict",
-    "facts",
-    "hex_dump",
-    "reproducer",
-    "known_violation",
-)
-_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
-    "from_verdict": lambda text: None if text is None else Verdict(text),
-    "to_verdict": Verdict,
-    "error_codes": tuple,
-    "release_order": tuple,
-    **dict.fromkeys(_TEXTS_OF_FAILURES, lambda text: text or ""),
-}
 
 
 def _typed(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""One product across its versions: each of its bugs with the versions that show it.
+"""One product across its versions: each bug with the versions that show it.
 
 Bugs of two versions are one if their cause is described alike (`bugs.Bug.cause`): the same symptom on the same request.
 """
@@ -24,8 +24,10 @@ class BugInVersion:
     """What one version shows of a bug.
 
     Attributes:
-        verdict: violates if it has the bug, else what became of the rules that the bug breaks; None if they were not judged.
-        number: the position of the bug in the list of its product's page, counted from 1; 0 if this version does not show it.
+        verdict: violates if it has the bug, else what became of the rules that the bug breaks; None if they were not
+            judged.
+        number: the position of the bug in the list of its product's page, counted from 1; 0 if this version does not
+            show it.
         breaks_otherwise: whether it breaks one of these rules by another bug.
     """
 
@@ -91,8 +93,7 @@ def versions_of(products: Sequence[Product]) -> tuple[ProductVersions, ...]:
     return tuple(
         _versions(library, sorted(group, key=_age))
         for (library, _), group in grouped.items()
-        if len({product.release for product in group}) > 1
-        and any(product.bugs for product in group)
+        if len({product.release for product in group}) > 1 and any(product.bugs for product in group)
     )
 
 
@@ -129,9 +130,7 @@ def _bugs(products: Sequence[Product], shorts: Sequence[str]) -> Iterator[Shared
         yield SharedBug(
             newest=bugs[-1],
             versions=tuple(
-                BugInVersion(verdict=Verdict.VIOLATES, number=found[0])
-                if found
-                else _without(product, rules)
+                BugInVersion(verdict=Verdict.VIOLATES, number=found[0]) if found else _without(product, rules)
                 for product, found in zip(products, own, strict=True)
             ),
             first=shorts[having[0]],
@@ -159,7 +158,5 @@ def _rule_of_cell(own: OwnCell) -> str:
 
 def _carried(product: Product) -> str:
     """Return the version of librdkafka that a version sent in one of its failures; empty if it sent none."""
-    messages = (
-        each.failure.message for bug in product.bugs for each in bug.evidence if each.failure
-    )
+    messages = (each.failure.message for bug in product.bugs for each in bug.evidence if each.failure)
     return next((match[1] for text in messages if (match := _CARRIED.search(text))), "")

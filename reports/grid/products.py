@@ -1,7 +1,9 @@
-"""Who answers for a verdict: each product with its own cells, and the bugs that these show.
+"""Products that answer for verdicts, with their cells and bugs.
 
-A product is a broker or a client in one version. An operation that a client tries with a release belongs to the client: the
-release is only what it was tried with. So no release is ever red for a client.
+A product has its own cells, and the bugs that these cells show.
+
+A product is a broker or a client in one version. An operation that a client tries with a release belongs to the client:
+the release is only what it was tried with. So no release is ever red for a client.
 """
 
 from __future__ import annotations
@@ -107,9 +109,7 @@ class BrokenRules:
         levels: Counter[str] = Counter()
         for product in products:
             broken = {
-                own.clause.clause: own.clause.level
-                for own in product.cells
-                if own.cell.verdict in VIOLATED_VERDICTS
+                own.clause.clause: own.clause.level for own in product.cells if own.cell.verdict in VIOLATED_VERDICTS
             }
             levels.update(broken.values())
         return cls(
@@ -140,14 +140,15 @@ class BrokenRules:
 
     @property
     def verdict_text(self) -> str:
-        """The numbers with the symbol and word of the verdict in front: "✕ crashes: 3 MUST, 2 bugs"; empty if nothing is broken."""
+        """The symbol and word of the verdict, then the numbers, or an empty text if nothing is broken.
+
+        Example: "✕ crashes: 3 MUST, 2 bugs".
+        """
         word = f"{CRASHES}:" if self.crashes else "violates"
         return f"{SYMBOLS[Verdict.VIOLATES]} {word} {self}" if self else ""
 
 
-def products_of(
-    folded: FoldedGrid, failures: Sequence[KeptFailure] | None = None
-) -> tuple[Product, ...]:
+def products_of(folded: FoldedGrid, failures: Sequence[KeptFailure] | None = None) -> tuple[Product, ...]:
     """Return every product of a grid of all roles: brokers first, in the order of the columns.
 
     If the stored failures of its cells were not read, the number of bugs is not known.
@@ -166,7 +167,10 @@ def products_of(
 
 
 def those_counted(products: Sequence[Product], breaking: Collection[Product]) -> Sequence[Product]:
-    """Return the products of one role that "2 of 5 break rules" counts: clients only tried do not count if others were judged."""
+    """Return the products of one role that "2 of 5 break rules" counts.
+
+    Clients that were only tried do not count if others were judged, unless they break rules.
+    """
     if not any(each.column for each in products):
         return products
     return [each for each in products if each.column or each in breaking]
@@ -197,9 +201,7 @@ def _product(
         role=Role.CLIENT.value if column is None or column.is_client else Role.BROKER.value,
         column=column,
         cells=tuple(cells),
-        bugs=bugs_of(
-            [each for own in cells for _, each in evidence_of(own, kept, VIOLATED_VERDICTS)]
-        ),
+        bugs=bugs_of([each for own in cells for _, each in evidence_of(own, kept, VIOLATED_VERDICTS)]),
     )
 
 
@@ -208,18 +210,15 @@ def evidence_of(
 ) -> Iterator[tuple[GridCell, Evidence]]:
     """Yield each failure by which a cell has one of some verdicts, with the row of its listener.
 
-    A failure whose repeats leave open whether the target is at fault is no evidence. If a violation of the cell is not stored, and
-    no stored one is evidence, it yields one without a stored failure. `kept` are the stored failures, as `failures_by_run` returns them.
+    A failure whose repeats leave open whether the target is at fault is no evidence. If a violation of the cell is not
+    stored, and no stored one is evidence, it yields one without a stored failure. `kept` are the stored failures, as
+    `failures_by_run` returns them.
     """
     for listener in own.cell.listeners:
         if listener.verdict not in verdicts or listener.row is None:
             continue
-        found = [
-            kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations
-        ]
-        shown: list[KeptFailure | None] = [
-            each for each in found if each is not None and not leaves_open(each)
-        ]
+        found = [kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations]
+        shown: list[KeptFailure | None] = [each for each in found if each is not None and not leaves_open(each)]
         if not shown and (not found or None in found):
             shown = [None]
         for failure in shown:
@@ -245,7 +244,9 @@ def library_of(product: Product) -> str:
 
 
 def client_name(id_: str) -> str:
-    """Return the display name of a client of which only the id is known: "kafka-python 3.0.12" for "kafka-python-3.0.12".
+    """Return the display name of a client of which only the id is known.
+
+    "kafka-python-3.0.12" becomes "kafka-python 3.0.12".
 
     It is the one that its column has if the client is judged as well, see `GridTarget.target_name`.
     """

@@ -1,15 +1,17 @@
-"""Range statements: for each clause, the releases in which an implementation keeps it, in words.
+"""Range statements: the releases in which an implementation keeps each clause.
 
-The releases are sorted, and neighbours with the same verdict for the same reason are one span. A statement starts with the
-spans in which the clause holds, and ends where they end; "since" is only said of a span that reaches the newest release::
+The releases are sorted, and neighbours with the same verdict for the same reason are one span. A statement starts with
+the spans in which the clause holds, and ends where they end; "since" is only said of a span that reaches the newest
+release::
 
     in every release judged (0.10.0.1 to 4.4.0)
     since 2.4.0; not applicable before
-    in 0.10.0.1 to 3.6.2, since 4.1.1; known violation in 3.7.2 to 4.0.2 (The new coordinator is switched off by default)
+    in 0.10.0.1 to 3.6.2, since 4.1.1; known violation in 3.7.2 to 4.0.2 (The new coordinator is switched off by
+    default)
     works in 4.4.0; violates in 2.3.1; not tried in 3.9.2 to 4.3.1
 
-A release that the grid has, but in which the clause was not tried, ends a span. It is named if it lies between releases that
-were tried, because the verdict changes somewhere there, or may do so.
+A release that the grid has, but in which the clause was not tried, ends a span. It is named if it lies between releases
+that were tried, because the verdict changes somewhere there, or may do so.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from reports.grid.grid_tables import GridCell, GridRange, GridTarget
 from reports.records import OPERATION, SOUND_VERDICTS, Verdict
 from reports.verdict_labels import verdict_word
 
-_LONGEST_CAUSE = 80
-_LONGEST_SHORT = 64
+_MAX_CAUSE = 80
+_MAX_SHORT = 64
 _CAUSE = re.compile(r" \((?:[^()]|\([^()]*\))*\)(?=;|$)")
 _LINK = re.compile(r"\s*\(https?://[^\s)]*\)")
 _END_OF_CLAUSE = re.compile(r"[;:.](?=\s|$)")
@@ -65,9 +67,7 @@ def range_statement(releases: Sequence[JudgedRelease], *, role: str = "") -> str
         role: what they were judged as; an operation is "unsupported" where it is not available.
     """
     tried = [index for index, each in enumerate(releases) if each.verdict is not None]
-    spans = _spans(
-        releases[tried[0] : tried[-1] + 1], reaches_newest=tried[-1] == len(releases) - 1
-    )
+    spans = _spans(releases[tried[0] : tried[-1] + 1], reaches_newest=tried[-1] == len(releases) - 1)
     held = [span for span in spans if span.verdict is Verdict.CONFORMS]
     works, judged = ("works ", "tried") if role == OPERATION else ("", "judged")
     if held == spans:
@@ -129,15 +129,16 @@ def _words(verdict: Verdict, role: str) -> str:
 
 
 def short_cause(text: str) -> str:
-    """Return the beginning of a declaration or reason, up to its first full stop or semicolon, without web addresses."""
+    """Return the beginning of a declaration or reason, without web addresses.
+
+    It ends at the first full stop, colon or semicolon, and long texts are cut with an ellipsis.
+    """
     plain = _LINK.sub("", text).strip()
     first = _END_OF_CLAUSE.split(plain, maxsplit=1)[0].strip()
-    return first if len(first) <= _LONGEST_CAUSE else f"{first[: _LONGEST_CAUSE - 1].rstrip()}…"
+    return first if len(first) <= _MAX_CAUSE else f"{first[: _MAX_CAUSE - 1].rstrip()}…"
 
 
-def grid_ranges(
-    cells: Iterable[GridCell], targets: Sequence[GridTarget], roles: Mapping[str, str]
-) -> list[GridRange]:
+def grid_ranges(cells: Iterable[GridCell], targets: Sequence[GridTarget], roles: Mapping[str, str]) -> list[GridRange]:
     """Return the range statement of each clause, implementation and listener that was judged."""
     known = {(entry.target, entry.listener): entry for entry in targets}
     operations = {clause for clause, role in roles.items() if role == OPERATION}
@@ -153,9 +154,7 @@ def grid_ranges(
             key,
             [
                 _judged(label, of_target.get(target))
-                for target, label in (all_families if key[0] in operations else families)[
-                    key[1:]
-                ].items()
+                for target, label in (all_families if key[0] in operations else families)[key[1:]].items()
             ],
             roles.get(key[0], ""),
         )
@@ -169,7 +168,8 @@ def _families(targets: Iterable[GridTarget]) -> Mapping[tuple[str, str], Mapping
     for entry in targets:
         families.setdefault((entry.implementation, entry.listener), []).append(entry)
     for members in families.values():
-        # In reverse order a variant such as "3.9.2-zookeeper" comes before "3.9.2", which continues in the next release.
+        # In reverse order a variant such as "3.9.2-zookeeper" comes before "3.9.2", which continues in the next
+        # release.
         members.sort(key=lambda entry: entry.target, reverse=True)
         members.sort(key=lambda entry: (entry.release_order, entry.release))
     return {key: _labels(members) for key, members in families.items()}
@@ -210,6 +210,4 @@ def _range(key: tuple[str, str, str], releases: Sequence[JudgedRelease], role: s
 def short_statement(statement: str) -> str:
     """Return a statement without its causes, and cut to the width of a table's column."""
     plain = _CAUSE.sub("", statement)
-    return (
-        plain if len(plain) <= _LONGEST_SHORT else f"{plain[: _LONGEST_SHORT - 1].rstrip(' ,;')}…"
-    )
+    return plain if len(plain) <= _MAX_SHORT else f"{plain[: _MAX_SHORT - 1].rstrip(' ,;')}…"

@@ -1,8 +1,11 @@
-"""Reads a roll-up's tables into objects, row by row, loading as little of Arrow as possible, and within the limits of a grid's folder.
+"""Reader of a roll-up's tables into objects, row by row.
 
-`ROW_KEYS` says which rows of a table are the same. A folder beyond the limits is refused before its content is in memory: a
-grid may come from a stranger, and a small file can hold a lot, compressed, or as a text that many rows repeat. Real grids stay far
-below the limits: the largest had 1,500 files and 50 MB, their tables 2,400 rows and 18 MB of texts in a file.
+It loads as little of Arrow as possible, and keeps within the limits of a grid's folder.
+
+`ROW_KEYS` says which rows of a table are the same. A folder beyond the limits is refused before its content is in
+memory: a grid may come from a stranger, and a small file can hold a lot, compressed, or as a text that many rows
+repeat. Real grids stay far below the limits: the largest had 1,500 files and 50 MB, their tables 2,400 rows and 18 MB
+of texts in a file.
 """
 
 from __future__ import annotations
@@ -48,18 +51,18 @@ ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
 )
 """Every table of a roll-up, each with the columns that identify a row."""
 GRID_FILE = "grid.json"
-MOST_FILES = 100_000
-LARGEST_FILE_BYTES = 2**28
+MAX_FILES = 100_000
+MAX_FILE_BYTES = 2**28
 """Size of one file on disk."""
-LARGEST_JSON_BYTES = 2**25
+MAX_JSON_BYTES = 2**25
 """The same of a file of JSON, of which each byte can become 30 bytes in memory."""
-LARGEST_GRID_BYTES = 2**32
+MAX_GRID_BYTES = 2**32
 """Size of all files on disk. They are hashed, which takes a second for each 500 MB."""
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Rows of one table, in all its Parquet files."""
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 """Values of all columns of a table; a row of a column of lists has any number of them."""
-MOST_UNPACKED_BYTES = 2**29
+MAX_UNPACKED_BYTES = 2**29
 """Size of a table's columns when they are decompressed, and of its texts when every row has its own copy."""
 _SCHEMA_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -69,9 +72,7 @@ Row = TypeVar("Row")
 Conversion = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-def read_rows(
-    tables: Path, name: str, row_type: type[Row], *conversions: Conversion
-) -> Iterator[Row]:
+def read_rows(tables: Path, name: str, row_type: type[Row], *conversions: Conversion) -> Iterator[Row]:
     """Read one table, row by row.
 
     Args:
@@ -142,10 +143,7 @@ def inputs_sha256(tables: Path, name: str) -> str:
 def _in_microseconds(table: pa.Table) -> pa.Table:
     """Convert instants to numbers: to make a `datetime`, Arrow would load pandas, which takes over a second."""
     for type_ in (_INSTANT, pa.int64()):
-        fields_ = (
-            each.with_type(type_) if pa.types.is_timestamp(each.type) else each
-            for each in table.schema
-        )
+        fields_ = (each.with_type(type_) if pa.types.is_timestamp(each.type) else each for each in table.schema)
         table = table.cast(pa.schema(fields_))
     return table
 
@@ -164,9 +162,9 @@ def check_files(folder: Path) -> None:
     for count, (path, status) in enumerate(content_of(folder), start=1):
         if stat.S_ISREG(status.st_mode):
             size += status.st_size
-            _check(path.relative_to(folder), "bytes", status.st_size, LARGEST_FILE_BYTES)
-        _check(folder, "files", count, MOST_FILES)
-    _check(folder, "bytes", size, LARGEST_GRID_BYTES)
+            _check(path.relative_to(folder), "bytes", status.st_size, MAX_FILE_BYTES)
+        _check(folder, "files", count, MAX_FILES)
+    _check(folder, "bytes", size, MAX_GRID_BYTES)
     check_lists(folder)
 
 
@@ -178,7 +176,7 @@ def check_lists(folder: Path) -> None:
     """
     for path in (folder / REFUSED_FILE, folder / NOTICES_FILE, folder / GRID_FILE):
         if path.exists():
-            _check_file(path, LARGEST_JSON_BYTES)
+            _check_file(path, MAX_JSON_BYTES)
 
 
 def check_table(parts: Sequence[Path]) -> None:
@@ -190,23 +188,26 @@ def check_table(parts: Sequence[Path]) -> None:
     """
     rows = values = unpacked = texts = 0
     for path in parts:
-        _check_file(path, LARGEST_FILE_BYTES)
+        _check_file(path, MAX_FILE_BYTES)
         metadata = pq.read_metadata(path)
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
         columns = [group.column(index) for group in groups for index in range(group.num_columns)]
         # What is read follows the groups, and not the total that a footer claims.
         rows += max(metadata.num_rows, sum(group.num_rows for group in groups))
-        _check(path, "rows", rows, MOST_ROWS)
+        _check(path, "rows", rows, MAX_ROWS)
         values += sum(column.num_values for column in columns)
-        _check(path, "values", values, MOST_VALUES)
+        _check(path, "values", values, MAX_VALUES)
         unpacked += sum(column.total_uncompressed_size for column in columns)
-        _check(path, "bytes when decompressed", unpacked, MOST_UNPACKED_BYTES)
+        _check(path, "bytes when decompressed", unpacked, MAX_UNPACKED_BYTES)
         texts += _text_bytes(path, metadata)
-        _check(path, "bytes of texts", texts, MOST_UNPACKED_BYTES)
+        _check(path, "bytes of texts", texts, MAX_UNPACKED_BYTES)
 
 
 def _text_bytes(path: Path, metadata: pq.FileMetaData) -> int:
-    """Return the size of a file's texts when every row has its own copy; here a text that many rows repeat is in memory once."""
+    """Return the size of a file's texts if every row had its own copy.
+
+    Here a text that many rows repeat is in memory once.
+    """
     leaves = map(metadata.schema.column, range(len(metadata.schema)))
     texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     with pq.ParquetFile(path, metadata=metadata, read_dictionary=texts) as file:

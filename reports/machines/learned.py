@@ -1,7 +1,9 @@
-"""What was learned of one listener: its machine, and how that differs from the machine of the model.
+"""Result of learning one listener's state machine.
 
-It is kept as JSON in the run folder, and read back for the pages. A folder may come from a stranger, so `from_json` takes nothing
-for granted.
+It has the machine, and how that differs from the machine of the model.
+
+It is kept as JSON in the run folder, and read back for the pages. A folder may come from a stranger, so `from_json`
+takes nothing for granted.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from typing import Any
 
 from reports.machines.machine import Machine, MachineMove, Outputs, Word, minimal
 
-LONGEST_JSON = 2**19
+MAX_JSON = 2**19
 """Characters of a kept machine. The large alphabet with 40 states makes 300,000."""
-MOST_LETTERS = 200
-MOST_STATES = 64
-LONGEST_TEXT = 500
+MAX_LETTERS = 200
+MAX_STATES = 64
+MAX_TEXT = 500
 """Characters of one text: the name of a letter, an output, or a remark."""
 
 
@@ -103,8 +105,7 @@ def as_json(learned: Learned, frames: Mapping[str, Sequence[str]]) -> dict[str, 
         "left_out": list(learned.left_out),
         "stopped": learned.stopped,
         "unstable": [
-            {"word": list(each.word), "seen": dict(each.seen), "rate": each.rate}
-            for each in learned.unstable
+            {"word": list(each.word), "seen": dict(each.seen), "rate": each.rate} for each in learned.unstable
         ],
         "letters": {letter: list(frames.get(letter, ())) for letter in learned.letters},
         "states": None if learned.machine is None else moves_as_json(learned.machine),
@@ -116,10 +117,7 @@ def moves_as_json(machine: Machine) -> list[dict[str, Any]]:
     return [
         {
             "access": list(machine.access[state]),
-            "moves": {
-                letter: {"output": output, "after": after}
-                for letter, (output, after) in moves.items()
-            },
+            "moves": {letter: {"output": output, "after": after} for letter, (output, after) in moves.items()},
         }
         for state, moves in enumerate(machine.moves)
     ]
@@ -139,7 +137,7 @@ def from_json(content: Mapping[str, Any]) -> Learned:
 
 def _read(content: Mapping[str, Any]) -> Learned:
     letters, states = _texts(content["letters"]), content["states"]
-    if not 0 < len(letters) <= MOST_LETTERS:
+    if not 0 < len(letters) <= MAX_LETTERS:
         raise ValueError(f"{len(letters)} letters")
     difference = content["difference"]
     return Learned(
@@ -170,7 +168,7 @@ def _read(content: Mapping[str, Any]) -> Learned:
 
 
 def _machine(letters: Word, states: Sequence[Mapping[str, Any]]) -> Machine:
-    if not 0 < len(states) <= MOST_STATES:
+    if not 0 < len(states) <= MAX_STATES:
         raise ValueError(f"{len(states)} states")
     moves = [
         {
@@ -197,8 +195,8 @@ def _texts(values: object) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise ValueError(f"no short text: {str(value)[:LONGEST_TEXT]}")
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise ValueError(f"no short text: {str(value)[:MAX_TEXT]}")
     # A lone surrogate, which JSON can have, raises a ValueError: no file and no program could be given it.
     value.encode()
     return value
@@ -206,5 +204,5 @@ def _text(value: object) -> str:
 
 def _number(value: object, *, most: int = 2**31) -> int:
     if not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"no number from 0 to {most}: {str(value)[:LONGEST_TEXT]}")
+        raise ValueError(f"no number from 0 to {most}: {str(value)[:MAX_TEXT]}")
     return value

@@ -1,4 +1,4 @@
-"""Mealy machines: states, and for each state and letter the output and the next state.
+"""Mealy machines, which map a state and a letter to an output and a next state.
 
 They are written as text and as pictures: DOT, Mermaid, and SVG if Graphviz is installed.
 """
@@ -25,7 +25,7 @@ ENDED = "the target ends"
 """The output of a letter that ends the target; it is started again."""
 AND_THEN = "; "
 """Between the outputs for the frames of one letter."""
-MOST_IN_A_LABEL = 3
+MAX_IN_A_LABEL = 3
 """Letters that an arrow of a picture names; the JSON and the table have all."""
 LAYOUT_LIMIT_S = 20.0
 """How long Graphviz may take for one picture."""
@@ -37,7 +37,10 @@ def last_of(output: str) -> str:
 
 
 def ends_word(output: str) -> bool:
-    """Return whether the output of every further letter is known: the connection is closed or silent, or its broker is gone."""
+    """Return whether the output of every further letter is known.
+
+    The connection is closed or silent, or its broker is gone.
+    """
     return last_of(output) in (CLOSED, SILENT, ENDED)
 
 
@@ -105,7 +108,9 @@ def distinguishing_word(first: Machine, second: Machine) -> Word | None:
 
 
 def distinguishing_words(first: Machine, second: Machine) -> Iterator[Word]:
-    """Yield words to which two machines respond differently, the shortest first, one for each pair of states and letter.
+    """Yield words to which two machines respond differently, the shortest first.
+
+    There is one word for each pair of states and letter.
 
     Only letters that both have are used.
     """
@@ -113,9 +118,7 @@ def distinguishing_words(first: Machine, second: Machine) -> Iterator[Word]:
     return _separating(first, 0, second, 0, shared)
 
 
-def _separating(
-    one: Machine, first: int, other: Machine, second: int, letters: Word
-) -> Iterator[Word]:
+def _separating(one: Machine, first: int, other: Machine, second: int, letters: Word) -> Iterator[Word]:
     """Yield words to which two states respond differently, the shortest first."""
     for word, (left, right) in _pairs(one, first, other, second, letters):
         for letter in letters:
@@ -156,9 +159,7 @@ def minimal(letters: Word, moves: Sequence[Mapping[str, MachineMove]]) -> Machin
         count = len(numbers)
 
 
-def _numbered(
-    letters: Word, moves: Sequence[Mapping[str, MachineMove]], block: Mapping[int, int]
-) -> Machine:
+def _numbered(letters: Word, moves: Sequence[Mapping[str, MachineMove]], block: Mapping[int, int]) -> Machine:
     """Number the reachable blocks in the order in which words of growing length reach them."""
     numbers, members = {block[0]: 0}, [0]
     table: list[dict[str, MachineMove]] = []
@@ -185,7 +186,10 @@ def in_one_line(word: Word) -> str:
 
 
 def rows_of(machine: Machine, state: int) -> list[tuple[str, int, list[str]]]:
-    """Return the arrows of a state, output, next state and letters; none of a state in which nothing can happen any more."""
+    """Return the arrows of a state as output, next state and letters.
+
+    The list is empty for a state in which nothing can happen any more.
+    """
     if is_end(machine, state):
         return []
     arrows: dict[tuple[str, int], list[str]] = {}
@@ -214,7 +218,7 @@ def _arrows(machine: Machine) -> dict[tuple[int, int], list[tuple[str, str]]]:
     arrows: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for state in range(len(machine.moves)):
         for output, after, letters in rows_of(machine, state):
-            text = some_of(letters, MOST_IN_A_LABEL)
+            text = some_of(letters, MAX_IN_A_LABEL)
             arrows.setdefault((state, after), []).append((text, output))
     return arrows
 

@@ -1,4 +1,4 @@
-"""Results for Allure: one per clause and target, with the smallest failure attached.
+"""Allure results: one per clause and target, with the smallest failure attached.
 
 Without Allure's `--alluredir` option every call here does nothing.
 """

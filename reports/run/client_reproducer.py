@@ -27,7 +27,7 @@ from wire.frames import SIZE_BYTES
 from wire.headers import read_error_code
 
 TEMPLATE = "client_reproducer.py.j2"
-SHORTEST_WAIT_S = 15
+MIN_WAIT_S = 15
 """How long a script waits at least: a person has to start the client."""
 _NOTHING_GIVEN = "-"
 _LINE_WIDTH = 110
@@ -36,10 +36,7 @@ _LINE_WIDTH = 110
 def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
     """Return what a reproducer needs of a play, as JSON has it."""
     tables: dict[str, int] = {_written(Table()): 0}
-    nodes = [
-        [_connection_data(connection, tables) for connection in node.connections]
-        for node in script.nodes
-    ]
+    nodes = [[_connection_data(connection, tables) for connection in node.connections] for node in script.nodes]
     return {
         "heals_after_ms": script.heals_after_ms,
         "heals_after_connections": script.heals_after_connections,
@@ -68,7 +65,7 @@ def render_client_reproducer(
         options=", ".join(script.options),
         keeps_asking=script.keeps_asking,
         timeout_s=f"{timeout_s:g}",
-        wait_s=max(SHORTEST_WAIT_S, round(timeout_s) + SHORTEST_WAIT_S),
+        wait_s=max(MIN_WAIT_S, round(timeout_s) + MIN_WAIT_S),
         tls=script.listener in TLS_LISTENERS,
         data=None if data is None else pformat(data, width=_LINE_WIDTH, sort_dicts=False),
     )
@@ -79,7 +76,7 @@ def render_player(templates: Environment) -> str:
 
     The play in that folder's `failure.json` also has `timeout_s`: for how many seconds the client may run.
     """
-    wait_s = f"DATA['timeout_s'] + {SHORTEST_WAIT_S}"
+    wait_s = f"DATA['timeout_s'] + {MIN_WAIT_S}"
     return templates.get_template(TEMPLATE).render(
         any_failure=True, data=None, wait_s=wait_s, options="", keeps_asking=False, tls=False
     )
@@ -121,10 +118,7 @@ def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Ma
             if answer is not None
         },
         **({"older_table": _index_of(served_table(Table(), newest), tables)} if has_older else {}),
-        "answers": [
-            _answer_data(answer, served_table(answer.table, newest), tables)
-            for answer in connection.answers
-        ],
+        "answers": [_answer_data(answer, served_table(answer.table, newest), tables) for answer in connection.answers],
     }
 
 
@@ -183,11 +177,7 @@ def _given_by(exchange: Exchange) -> ReadResponse:
 
 def _range_given(given: ReadResponse | None, api_key: int) -> str:
     # A refusal is about ApiVersions alone.
-    kinds = (
-        (ResponseKind.TABLE, ResponseKind.REFUSAL)
-        if api_key == API_VERSIONS_KEY
-        else (ResponseKind.TABLE,)
-    )
+    kinds = (ResponseKind.TABLE, ResponseKind.REFUSAL) if api_key == API_VERSIONS_KEY else (ResponseKind.TABLE,)
     if given is None or given.kind not in kinds:
         return _NOTHING_GIVEN
     lows, highs = zip(*given.ranges.get(api_key, ((0, -1),)), strict=True)

@@ -12,6 +12,9 @@ from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
 from reports.verdict_labels import counted
 
+MAX_NAMED = 3
+"""Most clauses that a reason names."""
+
 
 class ExitStatus(enum.IntEnum):
     """Exit statuses beyond pytest's."""
@@ -26,7 +29,8 @@ ENDED_EARLY = (
     pytest.ExitCode.INTERNAL_ERROR,
     ExitStatus.HARNESS_ERROR,
 )
-"""pytest's statuses of a run that did not judge everything that it planned; a fixture that can start nothing ends it with the last."""
+"""pytest's statuses of a run that did not judge everything that it planned; a fixture that can start nothing ends it
+with the last."""
 
 
 def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
@@ -53,21 +57,18 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
 
 
 def reason_of(recorder: RunRecorder, status: int, *, strict: bool) -> str:
-    """Return why a run ends with a status that is not 0, in a few words; empty for a status that is not about its cells."""
+    """Return in a few words why a run ends with a status other than 0.
+
+    The text is empty for a status that is not about the cells.
+    """
     verdicts = Counter(cell.verdict for cell in recorder.cells.values())
     if status == pytest.ExitCode.TESTS_FAILED:
         if _is_violated(recorder, strict=strict):
             return _violated_in_words(recorder, strict=strict)
-        return (
-            f"{counted(verdicts[Verdict.UNEXPECTED_PASS], 'declared violation')} not found any more"
-        )
+        return f"{counted(verdicts[Verdict.UNEXPECTED_PASS], 'declared violation')} not found any more"
     if status == ExitStatus.HARNESS_ERROR:
         doubts = verdicts[Verdict.INCONCLUSIVE]
-        return (
-            f"{counted(doubts, 'cell')} could not be judged"
-            if doubts
-            else "a fault that no cell explains"
-        )
+        return f"{counted(doubts, 'cell')} could not be judged" if doubts else "a fault that no cell explains"
     if status == ExitStatus.INCOMPLETE and verdicts[Verdict.NOT_RUN]:
         return f"{counted(verdicts[Verdict.NOT_RUN], 'cell')} not run"
     if status == ExitStatus.STALE_EXPECTATION:
@@ -82,14 +83,10 @@ def _violated_in_words(recorder: RunRecorder, *, strict: bool) -> str:
         if _fails(cell, strict=strict):
             by_level.setdefault(cell.level, {}).setdefault(key.clause)
     return "; ".join(
-        f"{len(clauses)} {level} violated, {', '.join([*clauses][:MOST_NAMED])}"
-        + (f" and {len(clauses) - MOST_NAMED} more" if len(clauses) > MOST_NAMED else "")
+        f"{len(clauses)} {level} violated, {', '.join([*clauses][:MAX_NAMED])}"
+        + (f" and {len(clauses) - MAX_NAMED} more" if len(clauses) > MAX_NAMED else "")
         for level, clauses in sorted(by_level.items())
     )
-
-
-MOST_NAMED = 3
-"""Most clauses that a reason names."""
 
 
 def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:

@@ -1,9 +1,9 @@
-"""The files of one distinct failure: enough to understand it, to reproduce it and to pin it.
+"""Files with which one distinct failure can be understood, reproduced and pinned.
 
 `failures/<signature>/` of a run folder holds
 
-- `reproducer.py`: at most 32 kB, standard library only; for a broker it repeats the steps, for a client it plays the broker.
-  Long inputs are in `failure.json`, from which it reads them;
+- `reproducer.py`: at most 32 kB, standard library only; for a broker it repeats the steps, for a client it plays the
+  broker. Long inputs are in `failure.json`, from which it reads them;
 - `exchange.txt`: what was sent and received, as an annotated hex dump;
 - `exchange.pcap`: the same bytes as packets, for Wireshark;
 - `example.txt`: the drawn values, as Hypothesis's `@example` accepts them;
@@ -43,10 +43,11 @@ from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 REPRODUCER_SILENCE_S = 2
-LONGEST_REPRODUCER_BYTES = 48 * 1024
+MAX_REPRODUCER_BYTES = 48 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
-LONGEST_DUMP = 2**21
-"""Characters of `exchange.txt`. Real dumps stay far below, and a run folder with files that are too large is refused."""
+MAX_DUMP = 2**21
+"""Characters of `exchange.txt`. Real dumps stay far below, and a run folder with files that are too large is
+refused."""
 READS_FACTS = f'.with_name("{FACTS_FILE}")'
 """A script contains this text only if it reads `failure.json`: in texts of the target, quotes are replaced."""
 NO_FRAME = "no frame"
@@ -70,12 +71,10 @@ SEEN_ELSEWHERE = frozenset(
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+(?:,\d{3}(?!\d))*")
 _SIGNATURE_DIGITS = 16
-_LONGEST_MESSAGE = 1000
+_MAX_MESSAGE = 1000
 
 
-def signature_of(
-    *, clause: str, target: str, listener: str, property_name: str, kind: str, message: str
-) -> str:
+def signature_of(*, clause: str, target: str, listener: str, property_name: str, kind: str, message: str) -> str:
     """Return the signature that equal failures of one listener share: 16 hexadecimal digits.
 
     Only the first line of the message counts, without its numbers.
@@ -105,7 +104,8 @@ class Failure:
         reported: where it was already reported, and what became of that; empty if it was not.
         driver: the lines of the driver that try the operation, if it is one; empty for any other failure.
         client_command: what a user said about the client, if it is a command; empty for any other target.
-        origin: where a target without a file came from: its folder or addresses, and the release that it is judged like.
+        origin: where a target without a file came from: its folder or addresses, and the release that it is judged
+            like.
     """
 
     signature: str
@@ -203,9 +203,7 @@ def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
     with contextlib.suppress(DecodeError):
         _, body = decode_prefix(ResponseHeader, payload, version=0)
         decode_prefix(ApiVersionsResponse, payload, version=layout, offset=body, trace=trace)
-    return [
-        span for span in trace if span.field_path in CHANGING_FIELDS and _is_plausible(span.value)
-    ]
+    return [span for span in trace if span.field_path in CHANGING_FIELDS and _is_plausible(span.value)]
 
 
 def _is_plausible(value: object) -> bool:
@@ -223,7 +221,7 @@ def _sentinel_id(step: Step) -> str:
 def render_reproducer(failure: Failure) -> str:
     """Return the source of a script that repeats the steps of a failure, or plays the broker for a client.
 
-    If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads what it needs from `failure.json`.
+    If the script would exceed `MAX_REPRODUCER_BYTES`, it reads what it needs from `failure.json`.
     """
     return _reproducer(failure)[0]
 
@@ -231,7 +229,7 @@ def render_reproducer(failure: Failure) -> str:
 def _reproducer(failure: Failure) -> tuple[str, Mapping[str, Any]]:
     """Return the script, and what `failure.json` must contain for it."""
     script = _render_script(failure, data := _data_to_repeat(failure))
-    if len(script.encode()) <= LONGEST_REPRODUCER_BYTES:
+    if len(script.encode()) <= MAX_REPRODUCER_BYTES:
         return script, {}
     return _render_script(failure, None), data
 
@@ -263,22 +261,20 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
 
 
 def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
-    templates = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
-    )
+    templates = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False)
     texts = {
         "clause": failure.clause,
         "statement": _harmless(failure.statement),
         "target": _harmless(failure.target),
         "listener": _harmless(failure.listener),
-        "message": _harmless(failure.first_line[:_LONGEST_MESSAGE]),
+        "message": _harmless(failure.first_line[:_MAX_MESSAGE]),
         "reads_facts": READS_FACTS,
     }
     if failure.script is not None:
         play = None if data is None else data["play"]
         # What a property says of a client ends with a summary of the play.
         last_line = failure.message.rpartition("\n")[2] if "\n" in failure.message else ""
-        texts["summary"] = _harmless(last_line[:_LONGEST_MESSAGE])
+        texts["summary"] = _harmless(last_line[:_MAX_MESSAGE])
         return render_client_reproducer(templates, texts, failure.script, play)
     return templates.get_template("reproducer.py.j2").render(
         **texts,
@@ -301,9 +297,9 @@ def _harmless(text: str) -> str:
 def render_dump(failure: Failure) -> str:
     """Return the text of `exchange.txt`; of what a hostile target sent, its beginning."""
     text = (render_play if failure.is_of_client else render_exchange)(failure.steps)
-    if len(text) <= LONGEST_DUMP:
+    if len(text) <= MAX_DUMP:
         return text
-    kept = text[: text.rfind("\n", 0, LONGEST_DUMP) + 1]
+    kept = text[: text.rfind("\n", 0, MAX_DUMP) + 1]
     missing = len(text[len(kept) :].splitlines())
     return f"{kept}{missing:,} more lines; the capture has more of the bytes"
 
@@ -327,11 +323,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
         **(of_client if failure.is_of_client else {}),
         **({"origin": dict(failure.origin)} if failure.origin else {}),
         **({"reported": failure.reported} if failure.reported else {}),
-        "sent": [
-            {"connection": step.connection, "data": data.hex()}
-            for step in failure.steps
-            for data in _sent(step)
-        ],
+        "sent": [{"connection": step.connection, "data": data.hex()} for step in failure.steps for data in _sent(step)],
         "repeats": None if failure.repeats is None else repeat_facts(failure.repeats),
         **(_reproducer(failure)[1] if failure.is_reproducible else {}),
     }

@@ -1,7 +1,9 @@
-"""Everything that was exchanged in an example, as an annotated hex dump (`exchange.txt`): offset, bytes and field, line by line.
+"""Annotated hex dump of everything exchanged in an example (`exchange.txt`).
 
-For a broker, "sent" is what the suite sent. For a client, the texts name both sides: the client sent, the scripted broker
-answered. `reports.site.byte_tables` reads the dumps back.
+Each line has offset, bytes and field.
+
+For a broker, "sent" is what the suite sent. For a client, the texts name both sides: the client sent, the scripted
+broker answered. `reports.site.byte_tables` reads the dumps back.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from wire.headers import (
 from wire.sasl import BARE_TOKEN
 
 FIRST_STEPS, LAST_STEPS = 40, 20
-"""Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has more of them."""
+"""Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has more of
+them."""
 
 TOKEN_HIDDEN = "the tokens of both sides are hidden, because the credentials were given"
 """The remark about a request whose token is not shown."""
@@ -40,6 +43,12 @@ NEXT_REQUEST = "the next request, which shows whether the connection is alive"
 
 _Seen = dict[tuple[int, int, bytes], int]
 """Responses by API, version and bytes, each with the correlation id of the first request that got it."""
+
+
+BYTES_PER_LINE = 16
+MAX_VALUE = 60
+BARE_ANSWER = "answer"
+"""Field name for a response whose fields are not known."""
 
 
 def render_exchange(steps: Sequence[Step]) -> str:
@@ -181,12 +190,6 @@ def _dump_known_payload(request: Request, payload: bytes, seen: _Seen) -> Iterat
     yield from _dump_payload(request, payload)
 
 
-BYTES_PER_LINE = 16
-LONGEST_VALUE = 60
-BARE_ANSWER = "answer"
-"""Field name for a response whose fields are not known."""
-
-
 def _lines(data: bytes, spans: Trace, error: DecodeError | None, rest: str) -> list[str]:
     lines = []
     position = 0
@@ -204,8 +207,8 @@ def _lines(data: bytes, spans: Trace, error: DecodeError | None, rest: str) -> l
 
 def _dump(data: bytes, span: Span, *, marked: bool, note: str = "") -> list[str]:
     value = repr(span.value)
-    if len(value) > LONGEST_VALUE:
-        value = f"{value[:LONGEST_VALUE]}..."
+    if len(value) > MAX_VALUE:
+        value = f"{value[:MAX_VALUE]}..."
     text = note or f"{span.field_path} = {value}"
     lines = []
     for start in range(span.start, max(span.end, span.start + 1), BYTES_PER_LINE):

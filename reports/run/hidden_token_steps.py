@@ -1,4 +1,7 @@
-"""What a reproducer needs to send a token of its own in place of one that is hidden in the recorded steps."""
+"""Data with which a reproducer sends its own token in place of a hidden one.
+
+The recorded steps hide the original token.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ def hidden_tokens(steps: Sequence[Step]) -> list[list[dict[str, str]]]:
     """Return for each step what its requests need in place of their hidden tokens; nothing for a step without one.
 
     Returns:
-        Of each request the token's mechanism, how its length is written, and the bytes around it in hexadecimal, without
+        Of each request the token's mechanism, how its length is written, and the bytes around it in hexadecimal,
+        without
         the frame's size; an empty mapping for a request that is sent as it was.
     """
     mechanisms: dict[int, str] = {}

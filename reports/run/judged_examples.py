@@ -73,13 +73,14 @@ def sent_bytes(steps: Sequence[Step]) -> int:
 
 def first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
     """Return the latency of the first response about versions, in microseconds; None if there is none."""
-    about_versions = (
-        exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY
-    )
+    about_versions = (exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY)
     return next((exchange.latency_us for exchange in about_versions), None)
 
 
 def replaces(example: JudgedExample, kept: Failure) -> bool:
-    """Return whether a failing example replaces an earlier one: a shrunk or a shorter one. Declared violations are not shrunk."""
+    """Return whether a failing example replaces the kept one: it is shrunk or shorter.
+
+    Declared violations are not shrunk.
+    """
     is_shrunk = example.phase is Phase.SHRINK and not kept.known_violation
     return is_shrunk or sent_bytes(example.steps) < sent_bytes(kept.steps)

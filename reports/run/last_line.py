@@ -1,4 +1,7 @@
-"""The last line of a run: the sentence about MUST clauses, unless something else decides the exit status, which it names then."""
+"""The last line of a run: the sentence about MUST clauses, or the exit status.
+
+The line names the exit status if something other than the MUST clauses decides it.
+"""
 
 from __future__ import annotations
 

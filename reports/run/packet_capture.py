@@ -1,4 +1,4 @@
-"""Packet captures of what was sent and received: TCP between client and broker, which Wireshark decodes as Kafka.
+"""Packet captures of an example's bytes, as TCP that Wireshark decodes as Kafka.
 
 The bytes of each connection are those of the run, in the order of its steps. Everything around them is made up, so
 that equal steps produce equal files: addresses (from the documentation ranges), ports, sequence numbers and times.
@@ -25,12 +25,13 @@ FIRST_BROKER, CLIENT = IPv4Address("192.0.2.1"), IPv4Address("198.51.100.1")
 FIRST_CLIENT_PORT = 49152
 CLIENT_PORTS = 2**16 - FIRST_CLIENT_PORT
 SEGMENT_BYTES = 2**15
-LARGEST_PACKET_BYTES = 2**16 - 1
+MAX_PACKET_BYTES = 2**16 - 1
 LINKTYPE_RAW = 101
 """Packets begin with their IP header, so no link layer has to be made up."""
 
-LARGEST_CAPTURE_BYTES = 2**22
-"""Packets beyond it are left out: a hostile target sends megabytes in each response, and readers refuse larger files."""
+MAX_CAPTURE_BYTES = 2**22
+"""Packets beyond it are left out: a hostile target sends megabytes in each response, and readers refuse larger
+files."""
 PACKET_MS = 1
 SILENCE_MS = 1_000
 
@@ -55,7 +56,7 @@ class _PacketWriter:
     def __init__(self) -> None:
         self.now_ms = 0
         self._file = io.BytesIO()
-        self._pcap = Writer(self._file, snaplen=LARGEST_PACKET_BYTES, linktype=LINKTYPE_RAW)
+        self._pcap = Writer(self._file, snaplen=MAX_PACKET_BYTES, linktype=LINKTYPE_RAW)
 
     @property
     def content(self) -> bytes:
@@ -74,7 +75,7 @@ class _PacketWriter:
         )
         source, destination = sender.address.packed, receiver.address.packed
         packet = IP(src=source, dst=destination, p=IP_PROTO_TCP, data=segment)
-        if self._file.tell() < LARGEST_CAPTURE_BYTES:
+        if self._file.tell() < MAX_CAPTURE_BYTES:
             self._pcap.writepkt(packet, self.now_ms / 1000)
         self.now_ms += PACKET_MS
         sender.next_byte += len(data) + bool(flags & (TH_SYN | TH_FIN))
@@ -122,7 +123,7 @@ class _TcpConnection:
 
 
 def render_capture(steps: Sequence[Step], *, listener: str) -> bytes:
-    """Return a packet capture (pcap) of what was sent and received, up to `LARGEST_CAPTURE_BYTES`.
+    """Return a packet capture (pcap) of what was sent and received, up to `MAX_CAPTURE_BYTES`.
 
     A second without a packet means that the target was silent.
 

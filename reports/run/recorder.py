@@ -1,4 +1,4 @@
-"""A run in progress: takes each judged example, and keeps cells with their verdicts until the run ends."""
+"""A run in progress: collects judged examples in cells that have verdicts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ class Cell:
         return [*self.problems, *([self.planned.unproven] if self.planned.unproven else [])]
 
     def verdict_of(self, failure: Failure) -> Verdict:
-        """Return the verdict that the cell would have with this failure alone, which may be declared next to one that is not."""
+        """Return the verdict that the cell would have with this failure alone.
+
+        A cell may have declared and undeclared failures.
+        """
         return failure_verdict(
             Verdict(failure.verdict),
             known_violation=bool(self.planned.known_violation or failure.known_violation),
@@ -198,9 +201,7 @@ class RunRecorder:
         for cell in self.cells.values():
             cell.may_hide = True
 
-    def note_left_out(
-        self, key: CellKey, reason: str, *, may_hide: bool = False, is_bound: bool = False
-    ) -> None:
+    def note_left_out(self, key: CellKey, reason: str, *, may_hide: bool = False, is_bound: bool = False) -> None:
         """Record what a cell is judged without; its verdict covers the rest.
 
         Args:
@@ -350,9 +351,7 @@ class RunRecorder:
     def _note_cells(self) -> None:
         cells = [
             dataclasses.asdict(
-                dataclasses.replace(
-                    cell.planned, reason=cell.reason, known_violation=cell.known_violation
-                )
+                dataclasses.replace(cell.planned, reason=cell.reason, known_violation=cell.known_violation)
             )
             for cell in self.cells.values()
         ]

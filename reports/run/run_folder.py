@@ -1,4 +1,6 @@
-"""Reads one local run folder, or refuses it by name: its header, and the verdict of each planned cell, folded from its rows.
+"""Reads one local run folder, or refuses it by name.
+
+It reads the header, and folds the rows of each planned cell into a verdict.
 
 The roll-up applies the same rules to many folders on any file system (`spark_aggregation.reading.refusals`). A test
 checks that both agree on every fault.
@@ -39,7 +41,7 @@ from reports.records import (
     Verdict,
     cell_verdict,
 )
-from reports.refused_runs import MOST_NAMED, TESTS_FAILED, RunRefused
+from reports.refused_runs import MAX_NAMED, TESTS_FAILED, RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run_limits import excess_of, fault_of_files, is_hidden
 from wire.foreign_json import read_foreign_json
@@ -49,6 +51,10 @@ _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 
 Header = Mapping[str, Any]
 _Fault = tuple[RunRefusal, str]
+
+
+_UNREADABLE = "not readable as Parquet, or a column is missing or has another type"
+_COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
 
 @cache
@@ -77,7 +83,10 @@ def read_run_header(folder: Path) -> Header:
 
 
 def complete_runs(headers: Iterable[Path]) -> Iterator[tuple[Path, Header]]:
-    """Yield folder and header of each run that counts, given the paths of headers; others, such as one that was cut off, are passed over."""
+    """Yield folder and header of each run that counts, given the paths of headers.
+
+    Other runs, such as incomplete ones, are skipped.
+    """
     for path in headers:
         try:
             header = read_run_header(path.parent)
@@ -102,7 +111,10 @@ def _parse(folder: Path) -> Header:
 
 
 def _faults(folder: Path, header: Header) -> Iterator[_Fault]:
-    """Yield why a run does not count. Each check relies on those before it, so only the first reason is meant to be used."""
+    """Yield the reasons why a run does not count.
+
+    Each check relies on the checks before it, so use only the first reason.
+    """
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
         found = "missing" if version is None else version
@@ -157,18 +169,13 @@ def _unlisted_cells(header: Header) -> Iterator[_Fault]:
             yield refusal, f"it has cells of a {name} that its run.json does not list: {found}"
 
 
-_UNREADABLE = "not readable as Parquet, or a column is missing or has another type"
-
-
 def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[_Fault]:
     expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
     rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
     found = {name: sum(filter(None, files.values())) for name, files in rows.items()}
     if found == expected:
         return
-    if damaged := [
-        path for files in rows.values() for path, count in files.items() if count is None
-    ]:
+    if damaged := [path for files in rows.values() for path, count in files.items() if count is None]:
         yield RunRefusal.DAMAGED_FILE, f"{', '.join(damaged)}: {_UNREADABLE}"
     yield (
         RunRefusal.ROW_COUNT_DIFFERS,
@@ -221,9 +228,7 @@ def _kinds_in(file: Path) -> tuple[int, Mapping[_RowKind, int]]:
     columns = [field for field in EXAMPLE_FIELDS if field.name in schema.names]
     # As numbers of a dictionary: a text that many rows repeat is in memory once.
     texts = [field.name for field in columns if field.type is ColumnType.STRING]
-    table = pq.read_table(
-        file, columns=[field.name for field in columns], read_dictionary=texts
-    ).unify_dictionaries()
+    table = pq.read_table(file, columns=[field.name for field in columns], read_dictionary=texts).unify_dictionaries()
     rows = table.num_rows
     for field in columns:
         if not field.nullable:
@@ -232,8 +237,7 @@ def _kinds_in(file: Path) -> tuple[int, Mapping[_RowKind, int]]:
     kinds = [grouped[name].to_pylist() for name in _RowKind._fields]
     counts = grouped["count_all"].to_pylist()
     return rows - table.num_rows, {
-        _RowKind(*values): count
-        for values, count in zip(zip(*kinds, strict=True), counts, strict=True)
+        _RowKind(*values): count for values, count in zip(zip(*kinds, strict=True), counts, strict=True)
     }
 
 
@@ -250,9 +254,7 @@ def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
                 return
             incomplete += missing
             kinds.update(found)
-    cells = {
-        (cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]
-    }
+    cells = {(cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]}
     cell_of = {kind: cells.get((kind.clause, kind.target, kind.listener)) for kind in kinds}
     for name, refusal in REFUSAL_OF_UNKNOWN.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
@@ -276,9 +278,7 @@ def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
     yield from ((RunRefusal.CONTRADICTION, reason) for reason in _contradictions(header, cell_of))
 
 
-def _contradictions(
-    header: Mapping[str, Any], cell_of: Mapping[_RowKind, Mapping[str, Any] | None]
-) -> Iterator[str]:
+def _contradictions(header: Mapping[str, Any], cell_of: Mapping[_RowKind, Mapping[str, Any] | None]) -> Iterator[str]:
     of_brokers = any(clause["role"] == Role.BROKER.value for clause in header["clauses"])
     with_client = {kind.client is not None for kind in cell_of}
     if of_brokers and True in with_client:
@@ -290,12 +290,10 @@ def _contradictions(
     violated = {
         str(kind.clause)
         for kind, cell in cell_of.items()
-        if kind.verdict == Verdict.VIOLATES
-        and kind.phase == Phase.GENERATE
-        and not (cell and _is_excused(cell))
+        if kind.verdict == Verdict.VIOLATES and kind.phase == Phase.GENERATE and not (cell and _is_excused(cell))
     }
-    # The other way round is no contradiction: a run also ends with 1 because a declared violation is gone, or because a test
-    # that belongs to no cell failed.
+    # The other way round is no contradiction: a run also ends with 1 because a declared violation is gone, or because a
+    # test that belongs to no cell failed.
     if status != TESTS_FAILED and violated & gating:
         yield f"its exit status is {status}, but it has violations of {_named(violated & gating)}"
 
@@ -311,10 +309,7 @@ def _is_excused(cell: Mapping[str, Any]) -> bool:
 
 
 def _named(ids: Iterable[Any]) -> str:
-    return ", ".join(sorted(map(str, ids))[:MOST_NAMED])
-
-
-_COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
+    return ", ".join(sorted(map(str, ids))[:MAX_NAMED])
 
 
 def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:

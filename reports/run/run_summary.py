@@ -1,4 +1,4 @@
-"""`summary.md` of a run folder: all verdicts as a table, and below it why cells could not be judged."""
+"""`summary.md` of a run folder: a table of verdicts, and why cells lack one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.run.recorder import RunRecorder, vacuous_clients
 from reports.run.terminal import remarks, shortened
 from reports.verdict_labels import SYMBOLS
 
-_LONGEST_REASON = 500
+_MAX_REASON = 500
 """Characters; `run.json` has the complete reason of each cell."""
 
 
@@ -33,9 +33,7 @@ def summary_markdown(recorder: RunRecorder) -> str:
         texts = (
             ""
             if cell is None
-            else verdict_text(
-                cell.verdict, len(cell.violations), crashes=cell.crashes, role=recorder.role
-            )
+            else verdict_text(cell.verdict, len(cell.violations), crashes=cell.crashes, role=recorder.role)
             for cell in cells
         )
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
@@ -54,7 +52,7 @@ def _reason_lines(recorder: RunRecorder) -> Iterator[str]:
         if keys:
             clauses = ", ".join(dict.fromkeys(key.clause for key in keys))
             targets = ", ".join(dict.fromkeys(key.target for key in keys))
-            text = markdown_text(shortened(reason, _LONGEST_REASON, complete_in=HEADER_FILE))
+            text = markdown_text(shortened(reason, _MAX_REASON, complete_in=HEADER_FILE))
             yield f"- {SYMBOLS[Verdict.INCONCLUSIVE]} {clauses} on {targets}: {text}"
 
 

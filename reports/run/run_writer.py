@@ -39,7 +39,8 @@ from reports.records import (
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23
-"""A part is also full with this much of responses, of which a hostile target sends megabytes: readers refuse large files."""
+"""A part is also full with this much of responses, of which a hostile target sends megabytes: readers refuse large
+files."""
 CODE_FOLDERS = (
     "clauses",
     "conformance",
@@ -57,6 +58,12 @@ TARGET_FOLDERS = (Path("fixtures") / "brokers", Path("fixtures") / "clients")
 """Folders of the files of targets and clients; each file describes one and has a digest of its own."""
 
 Row = Mapping[str, Any]
+
+
+NOT_STARTED = "none"
+"""The launcher of a target that has not been started."""
+_SELDOM = ("language", "like", "folder", "commit")
+"""Facts that an entry leaves out if there is nothing to say."""
 
 
 class PartWriter:
@@ -87,7 +94,8 @@ class PartWriter:
         """Write the rows added since the last flush, if any."""
         if not self._rows:
             return
-        # It takes more than a tenth of a second; and while NumPy, which it imports, is there, Hypothesis seeds it for each example.
+        # It takes more than a tenth of a second; and while NumPy, which it imports, is there, Hypothesis seeds it for
+        # each example.
         from reports.arrow_schemas import parquet_of  # noqa: PLC0415
 
         data = parquet_of(self._rows, self._fields)
@@ -139,12 +147,6 @@ def clause_facts(clause: Clause, *, role: str) -> Row:
         "location": clause.location,
         "meaning": clause.meaning,
     }
-
-
-NOT_STARTED = "none"
-"""The launcher of a target that has not been started."""
-_SELDOM = ("language", "like", "folder", "commit")
-"""Facts that an entry leaves out if there is nothing to say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,10 +267,7 @@ class RunWriter:
     def load_words(self) -> str:
         """How busy the machine was during the run, in words."""
         host = self.header["host"]
-        return (
-            f"{host['load_at_start']:.1f} at the start, {host['highest_load']:.1f} at most, "
-            f"on {host['cpus']} cores"
-        )
+        return f"{host['load_at_start']:.1f} at the start, {host['highest_load']:.1f} at most, on {host['cpus']} cores"
 
     def note_load(self, now: float) -> None:
         """Take a load of the machine into account that was seen during the run."""
@@ -323,9 +322,7 @@ class RunWriter:
     def add_machine(self, machine: Row) -> None:
         """Write what was learned of one listener, in a file of its own."""
         self._machines += 1
-        self.write_file(
-            f"{MACHINES_FOLDER}/{self._machines:03}.json", f"{json.dumps(machine)}\n".encode()
-        )
+        self.write_file(f"{MACHINES_FOLDER}/{self._machines:03}.json", f"{json.dumps(machine)}\n".encode())
 
     def write_file(self, name: str, data: bytes) -> None:
         """Write one complete file of the run, for example of a failure; its name below the folder has slashes."""
@@ -339,7 +336,8 @@ class RunWriter:
     def close(self, exit_status: int) -> None:
         """Flush, and write the footer unless something of the run could not be written.
 
-        If anything else wrote in the folder, or made it unreadable, `fault` says so afterwards; readers refuse what has changed.
+        If anything else wrote in the folder, or made it unreadable, `fault` says so afterwards; readers refuse what has
+        changed.
         """
         self.flush()
         self.attempt(lambda: self._write_footer(exit_status))

@@ -1,6 +1,9 @@
-"""The verdicts of a run in the terminal, as a compact table with the page's words, readable in 80 columns.
+"""The verdicts of a run as a compact terminal table, readable in 80 columns.
 
-`terminal_failures` has what is above the table. What conforms or does not apply is only counted, unless all is asked for.
+The table uses the page's words.
+
+`terminal_failures` has what is above the table. What conforms or does not apply is only counted, unless all is asked
+for.
 """
 
 from __future__ import annotations
@@ -34,6 +37,28 @@ from reports.run.judged_examples import CellKey
 from reports.run.last_line import last_line
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
 from reports.verdict_labels import SYMBOLS
+
+ADDRESS = "address"
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
+OF_A_CONTROLLER = (
+    "it lists APIs between controllers and none for clients. It is judged as one: clauses about brokers alone are left "
+    "out, and ids are those of the controller. Give the address of a broker's listener to judge a broker."
+)
+BESIDE_VERDICTS = 51
+"""Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
+WIDEST_VERDICT = 14
+MAX_UNSETTLED = 10
+"""Most clauses that could not be judged and have a row of their own, unless all is asked for."""
+MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
+    Verdict.VIOLATES: {"red": True, "bold": True},
+    Verdict.UNEXPECTED_PASS: {"red": True},
+    Verdict.FLAKY: {"yellow": True},
+    Verdict.INCONCLUSIVE: {"yellow": True},
+    Verdict.NOT_RUN: {"yellow": True},
+    Verdict.KNOWN_VIOLATION: {"cyan": True},
+    Verdict.CONFORMS: {"green": True},
+}
+"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
 
 
 def recorded_grid(recorder: RunRecorder) -> Grid:
@@ -114,29 +139,6 @@ def _target(recorder: RunRecorder, target: str, listener: str, started_at: datet
     )
 
 
-ADDRESS = "address"
-"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
-OF_A_CONTROLLER = (
-    "it lists APIs between controllers and none for clients. It is judged as one: clauses about brokers alone are left "
-    "out, and ids are those of the controller. Give the address of a broker's listener to judge a broker."
-)
-BESIDE_VERDICTS = 51
-"""Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
-WIDEST_VERDICT = 14
-MOST_UNSETTLED = 10
-"""Most clauses that could not be judged and have a row of their own, unless all is asked for."""
-MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
-    Verdict.VIOLATES: {"red": True, "bold": True},
-    Verdict.UNEXPECTED_PASS: {"red": True},
-    Verdict.FLAKY: {"yellow": True},
-    Verdict.INCONCLUSIVE: {"yellow": True},
-    Verdict.NOT_RUN: {"yellow": True},
-    Verdict.KNOWN_VIOLATION: {"cyan": True},
-    Verdict.CONFORMS: {"green": True},
-}
-"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of output, with its markup for terminals with colours."""
@@ -207,9 +209,7 @@ def verdict_table(
     counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
     yield Line(
         ", ".join(
-            f"{counts[each]} {verdict_text(each, role=recorder.role)}"
-            for each in reversed(WORST_FIRST)
-            if counts[each]
+            f"{counts[each]} {verdict_text(each, role=recorder.role)}" for each in reversed(WORST_FIRST) if counts[each]
         )
     )
     vacuous = vacuous_clients(recorder)
@@ -225,15 +225,9 @@ def _noted(folded: FoldedGrid) -> Mapping[str, Sequence[FoldedCell]]:
 
     If many could not be judged, for one reason as a rule, the findings say it without a row for each.
     """
-    noted = {
-        clause: cells
-        for clause, cells in folded.cells.items()
-        if _worst(cells) not in WITHOUT_FINDING
-    }
-    judged = {
-        clause: cells for clause, cells in noted.items() if _worst(cells) not in UNSETTLED_VERDICTS
-    }
-    return noted if len(noted) - len(judged) <= MOST_UNSETTLED else judged
+    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in WITHOUT_FINDING}
+    judged = {clause: cells for clause, cells in noted.items() if _worst(cells) not in UNSETTLED_VERDICTS}
+    return noted if len(noted) - len(judged) <= MAX_UNSETTLED else judged
 
 
 def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
@@ -241,11 +235,7 @@ def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
     for column in folded.columns:
         facts = recorder.targets.get(column.target)
         listeners = [entry.listener for entry in column.listeners]
-        if (
-            facts is not None
-            and facts.launcher == ADDRESS
-            and set(listeners) <= {*CONTROLLER_LISTENERS}
-        ):
+        if facts is not None and facts.launcher == ADDRESS and set(listeners) <= {*CONTROLLER_LISTENERS}:
             yield Line(f"{printable(column.target)} is a KRaft controller: {OF_A_CONTROLLER}")
 
 
@@ -277,9 +267,7 @@ def _one_target(folded: FoldedGrid, shown: _Rows, width: int) -> Iterator[Line]:
     yield from _table_lines(folded, table, rows, width)
 
 
-def _few_targets(
-    folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int
-) -> Iterator[Line]:
+def _few_targets(folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int) -> Iterator[Line]:
     rows = [
         (
             clause,
@@ -291,14 +279,10 @@ def _few_targets(
     yield from _table_lines(folded, _empty_table(names), rows, width)
 
 
-def _many_targets(
-    folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int
-) -> Iterator[Line]:
+def _many_targets(folded: FoldedGrid, shown: _Rows, names: Sequence[str], width: int) -> Iterator[Line]:
     for index, name in enumerate(names):
         counts = Counter(cells[index].verdict for cells in folded.cells.values())
-        summary = "  ".join(
-            f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each]
-        )
+        summary = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
         worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
         yield Line(f"{index + 1:>3} {printable(name):<30} {summary}", MARKUP.get(worst, {}))
     if shown:
@@ -306,9 +290,7 @@ def _many_targets(
         at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))
         for start in range(0, len(names), at_once):
             yield Line("")
-            table = _empty_table(
-                str(start + offset + 1) for offset in range(len(names[start : start + at_once]))
-            )
+            table = _empty_table(str(start + offset + 1) for offset in range(len(names[start : start + at_once])))
             rows = [
                 (
                     clause,

@@ -1,4 +1,6 @@
-"""What failed or was not judged, for the end of a run: the gravest first, with clause, statement, bytes and command.
+"""What failed or was not judged, for the end of a run, the gravest first.
+
+Each failure has its clause, statement, bytes and command.
 
 Equal failures on several listeners of a target are shown once. Everything that a target sent is escaped, and long
 texts are shortened.
@@ -28,28 +30,31 @@ from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
 
-MOST_SHOWN = 60
+MAX_SHOWN = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
-MOST_ROWS = 12
+MAX_ROWS = 12
 """Maximum number of terminal rows per failure, unless the path of its records is extremely long."""
-MOST_NOTES = 3
-"""Maximum number of notes shown, unless all is asked for: nothing about them is wrong, and they must not hide what is."""
+MAX_NOTES = 3
+"""Maximum number of notes shown, unless all is asked for: nothing about them is wrong, and they must not hide what
+is."""
 LEVELS = (Level.MUST, Level.SHOULD, Level.PIN, Level.MAY)
 """The levels of clauses, the gravest first."""
 PARTLY = "◐"
 """Stands before what is judged only partly. It is no verdict: what was judged has one of its own."""
-MOST_EXCHANGES = 3
+MAX_EXCHANGES = 3
 """Maximum number of exchanges shown per failure, if there are rows left for them."""
 ROWS_OF_TEXT = 2
 """Maximum number of rows for one text of a failure, such as its message."""
-MOST_LINES_OF_PROBLEM = 7
+MAX_LINES_OF_PROBLEM = 7
 _BESIDE_BYTES = 22
-_FEWEST_BYTES = 16
+_MIN_BYTES = 16
 
 
 @dataclass(slots=True)
 class _ShownFailure:
-    """Failures of one target that differ only in their listener, or of a client that have one cause: the first failure, and all listeners.
+    """Failures that are shown as one: the first failure, and all listeners.
+
+    The failures of a target differ only in their listener. The failures of a client have one cause.
 
     `further` has the clauses of the others, in their order.
     """
@@ -60,15 +65,14 @@ class _ShownFailure:
     further: list[str] = field(default_factory=list)
 
 
-def failure_lines(
-    recorder: RunRecorder, *, width: int = 80, complete: bool = False
-) -> Iterator[Line]:
+def failure_lines(recorder: RunRecorder, *, width: int = 80, complete: bool = False) -> Iterator[Line]:
     """Yield the lines, from the most important to the least important.
 
     Args:
         recorder: has the cells.
         width: columns of the terminal.
-        complete: whether they also show every note in full, why cells do not apply, and what is left out of cells that conform.
+        complete: whether they also show every note in full, why cells do not apply, and what is left out of cells that
+            conform.
     """
     for verdict in WORST_FIRST:
         if verdict is Verdict.INCONCLUSIVE:
@@ -78,11 +82,11 @@ def failure_lines(
             yield from _unexpected_passes(recorder, width)
         elif verdict is Verdict.INFORMATIONAL and recorder.role == OPERATION:
             what = "{} that the release does not support"
-            yield from _notes(recorder, width, counted_as="operation", what=what, most=MOST_SHOWN)
+            yield from _notes(recorder, width, counted_as="operation", what=what, most=MAX_SHOWN)
         elif verdict is Verdict.INFORMATIONAL and not complete:
             yield from _failures(recorder, verdict, width, only_crashes=True)
             what = "{} that no source calls wrong (-v shows the bytes)"
-            yield from _notes(recorder, width, counted_as="note", what=what, most=MOST_NOTES)
+            yield from _notes(recorder, width, counted_as="note", what=what, most=MAX_NOTES)
         elif verdict in VERDICTS_WITH_FAILURES:
             yield from _failures(recorder, verdict, width)
     for stale in recorder.stale_expectations:
@@ -100,30 +104,25 @@ def _block(head: str, lines: Sequence[str], verdict: Verdict) -> Iterator[Line]:
         yield Line(printable(line))
 
 
-def _failures(
-    recorder: RunRecorder, verdict: Verdict, width: int, *, only_crashes: bool = False
-) -> Iterator[Line]:
-    shown = [
-        each for each in _alike(recorder, verdict) if each.failure.is_crash or not only_crashes
-    ]
-    for each in shown[:MOST_SHOWN]:
+def _failures(recorder: RunRecorder, verdict: Verdict, width: int, *, only_crashes: bool = False) -> Iterator[Line]:
+    shown = [each for each in _alike(recorder, verdict) if each.failure.is_crash or not only_crashes]
+    for each in shown[:MAX_SHOWN]:
         failure = each.failure
         head = (
             f"{SYMBOLS[verdict]} {failure.clause} on {failure.target} "
             f"({', '.join(each.listeners)}): {CRASHES if failure.is_crash else WORDS[verdict]}"
         )
         yield from _block(head, _lines_of(recorder, each, head, width), verdict)
-    if len(shown) > MOST_SHOWN:
-        words = (
-            f"{SYMBOLS[verdict]} {len(shown) - MOST_SHOWN} more with the verdict {WORDS[verdict]!r}"
-        )
+    if len(shown) > MAX_SHOWN:
+        words = f"{SYMBOLS[verdict]} {len(shown) - MAX_SHOWN} more with the verdict {WORDS[verdict]!r}"
         yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
 
 
-def _notes(
-    recorder: RunRecorder, width: int, *, counted_as: str, what: str, most: int
-) -> Iterator[Line]:
-    """Give one line to each note, such as an operation that a release is too old for: there may be hundreds, and nothing is wrong."""
+def _notes(recorder: RunRecorder, width: int, *, counted_as: str, what: str, most: int) -> Iterator[Line]:
+    """Yield a heading and one line for each note.
+
+    An example is an operation that a release is too old for. There may be hundreds of notes, and nothing is wrong.
+    """
     shown = [each for each in _alike(recorder, Verdict.INFORMATIONAL) if not each.failure.is_crash]
     lines = [
         shortened(
@@ -178,20 +177,20 @@ def _lines_of(recorder: RunRecorder, shown: _ShownFailure, head: str, width: int
         also = f"  {counted(len(shown.further), 'further failure')} like it, of {clauses}"
         lines.append(shortened(also, ROWS_OF_TEXT * width, complete_in="failures/"))
     again = f"  again: {_command(recorder, failure)}"
-    rows_left = MOST_ROWS - sum(rows_of(line, width) for line in (head, *lines, again))
+    rows_left = MAX_ROWS - sum(rows_of(line, width) for line in (head, *lines, again))
     return [*lines, *_exchange_lines(failure, rows_left, width), again]
 
 
 def _exchange_lines(failure: Failure, rows_left: int, width: int) -> Iterator[str]:
     """Give the last exchanges, two lines each, as far as there is room, and how many there are before them."""
     exchanges = [exchange for step in failure.steps for exchange in step.exchanges]
-    shown = min(len(exchanges), MOST_EXCHANGES)
+    shown = min(len(exchanges), MAX_EXCHANGES)
     if 2 * shown + (len(exchanges) > shown) > rows_left:
         shown = max(0, rows_left - 1) // 2
     if len(exchanges) > shown:
         where = " before these" if shown else ""
         yield f"  {counted(len(exchanges) - shown, 'exchange')}{where}: see exchange.txt"
-    most_bytes = max(_FEWEST_BYTES, (width - _BESIDE_BYTES) // 2)
+    most_bytes = max(_MIN_BYTES, (width - _BESIDE_BYTES) // 2)
     for exchange in exchanges[len(exchanges) - shown :]:
         received = exchange.received
         yield f"  sent {_short(exchange.request.data, most_bytes)}"
@@ -256,15 +255,15 @@ def _without_proof(recorder: RunRecorder, width: int) -> Iterator[Line]:
             found.setdefault(key.target, {}).setdefault(line)
     for target, lines in found.items():
         head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(lines), 'failure')} on {target} that proved nothing:"
-        yield from _block(head, list(lines)[:MOST_SHOWN], Verdict.INCONCLUSIVE)
+        yield from _block(head, list(lines)[:MAX_SHOWN], Verdict.INCONCLUSIVE)
 
 
 def _problem_lines(problem: str, width: int) -> Iterator[str]:
     first, *others = problem.split("\n")
     yield shortened(f"  {first}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE)
-    for line in others[: MOST_LINES_OF_PROBLEM - 1]:
+    for line in others[: MAX_LINES_OF_PROBLEM - 1]:
         yield shortened(f"  {line}", width, complete_in=HEADER_FILE)
-    if len(others) >= MOST_LINES_OF_PROBLEM:
+    if len(others) >= MAX_LINES_OF_PROBLEM:
         yield "  … (complete in run.json)"
 
 
@@ -308,12 +307,9 @@ def _left_out(recorder: RunRecorder, width: int, *, complete: bool) -> Iterator[
         names = ", ".join(name for each in listeners.values() for name in each)
         head = f"{PARTLY} {clause} on {target} ({names}) is judged only partly:"
         lines = (
-            f"{', '.join(where)}: {reason}" if len(listeners) > 1 else reason
-            for reason, where in listeners.items()
+            f"{', '.join(where)}: {reason}" if len(listeners) > 1 else reason for reason, where in listeners.items()
         )
-        shown = [
-            shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE) for line in lines
-        ]
+        shown = [shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE) for line in lines]
         yield from _block(head, shown, Verdict.NOT_APPLICABLE)
     for target, number in folded.items():
         clauses = "1 clause is" if number == 1 else f"{number} clauses are"

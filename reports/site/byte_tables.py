@@ -1,10 +1,12 @@
-"""The bytes of a failure as tables, offset, bytes, field and value, line by line: its stored hex dump, and what the reference broker responds.
+"""Tables of a failure's bytes, and of what the reference broker responds.
+
+The bytes come from the stored hex dump. Each row has offset, bytes, field and value.
 
 `reports.run.hex_dump` writes the dump; a test checks that this reader matches it.
 
-Each response of the reference broker is one allowed response, not the only one. It runs without a socket. It is left out if its
-responses would say nothing about the target: on SASL listeners, if a request can name a cluster, or if no table of the
-target's release is recorded.
+Each response of the reference broker is one allowed response, not the only one. It runs without a socket. It is left
+out if its responses would say nothing about the target: on SASL listeners, if a request can name a cluster, or if no
+table of the target's release is recorded.
 """
 
 from __future__ import annotations
@@ -35,9 +37,7 @@ from wire.foreign_json import read_foreign_json
 from wire.frames import SIZE_BYTES
 from wire.headers import read_request_start
 
-_LINE = re.compile(
-    r"(?P<mark>[ >]) *(?P<offset>\d+)  (?P<bytes>(?:[0-9a-f]{2}(?: |$))*) *(?P<text>.*)"
-)
+_LINE = re.compile(r"(?P<mark>[ >]) *(?P<offset>\d+)  (?P<bytes>(?:[0-9a-f]{2}(?: |$))*) *(?P<text>.*)")
 _FIELD = re.compile(r"(?P<path>[\w.\[\]]+) = (?P<value>.*)", re.DOTALL)
 _HEADING = re.compile(r"connection (?P<connection>\d+): (?P<what>.+)")
 _SENT = "sent"
@@ -78,7 +78,8 @@ class Part:
     """One frame of the conversation, or an event in between (then without rows).
 
     Attributes:
-        what: what happened: "sent", "answer", "closed", "silent"; for a client "client sent", "broker answered" and so on.
+        what: what happened: "sent", "answer", "closed", "silent"; for a client "client sent", "broker answered" and so
+            on.
         notes: the dump's other lines about it.
     """
 
@@ -94,7 +95,10 @@ class Part:
 
     @property
     def is_outgoing(self) -> bool:
-        """Whether it went to the broker: the suite sent it, as a request or as its sentinel, or the client that is judged."""
+        """Whether the suite or the judged client sent the part to the broker.
+
+        The suite sends requests and sentinels.
+        """
         return self.sent or self.what.startswith((_SENTINEL, _BY_CLIENT))
 
     @property
@@ -213,9 +217,7 @@ def expected_answers(facts_text: str, target: GridTarget) -> list[ExpectedAnswer
     broker = ReferenceBroker(profile=profile, identity=_IDENTITY)
     connections: dict[int, BrokerConnection] = {}
     try:
-        return [
-            _ask(connections.setdefault(number, broker.connect()), data) for number, data in sent
-        ]
+        return [_ask(connections.setdefault(number, broker.connect()), data) for number, data in sent]
     except (DecodeError, NotModelled, KeyError, IndexError):
         return []
 

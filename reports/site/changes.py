@@ -1,6 +1,7 @@
-"""The pages of changes: night by night what became of the verdicts, and what adjacent releases treat differently.
+"""The pages of changes: verdicts by night, and differences of adjacent releases.
 
-What changes from one release of Apache Kafka to another is on the pages about upgrades; here are the bytes, and the releases of other products.
+What changes from one release of Apache Kafka to another is on the pages about upgrades; here are the bytes, and the
+releases of other products.
 """
 
 from __future__ import annotations
@@ -27,9 +28,13 @@ _KINDS = (
     (TransitionKind.FIXED, "Fixed"),
     (TransitionKind.CHANGED, "Otherwise changed"),
 )
-_MOST_NIGHTS = 60
-_MOST_ROWS = 400
+_MAX_NIGHTS = 60
+_MAX_ROWS = 400
 _WIDTH_PX, _HEIGHT_PX, _MARGIN_PX = 120, 20, 2
+
+
+CLUSTER = "kafka-cluster"
+"""The implementation of clusters of several brokers, which may be of different releases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +77,7 @@ class Trend:
         days = max((last - first).days, 1)
         width, height = _WIDTH_PX - 2 * _MARGIN_PX, _HEIGHT_PX - 2 * _MARGIN_PX
         return " ".join(
-            f"{_MARGIN_PX + width * (day - first).days / days:.1f},"
-            f"{_MARGIN_PX + height * (1 - count / most):.1f}"
+            f"{_MARGIN_PX + width * (day - first).days / days:.1f},{_MARGIN_PX + height * (1 - count / most):.1f}"
             for day, count in self.points
         )
 
@@ -84,9 +88,7 @@ def nights_of(transitions: Iterable[Transition]) -> list[Night]:
     nights = []
     for day, group in groupby(in_time, key=lambda row: row.at.date()):
         rows = sorted(group, key=lambda row: (row.clause, row.target, row.listener))
-        kinds = [
-            (title, tuple(row for row in rows if row.kind == kind.value)) for kind, title in _KINDS
-        ]
+        kinds = [(title, tuple(row for row in rows if row.kind == kind.value)) for kind, title in _KINDS]
         nights.append(
             Night(
                 day=day,
@@ -97,9 +99,7 @@ def nights_of(transitions: Iterable[Transition]) -> list[Night]:
     return nights
 
 
-def trends_of(
-    transitions: Iterable[Transition], must: Collection[str], targets: Sequence[str]
-) -> list[Trend]:
+def trends_of(transitions: Iterable[Transition], must: Collection[str], targets: Sequence[str]) -> list[Trend]:
     """Return the trend of each target whose number of broken MUST rules has ever changed.
 
     Args:
@@ -125,17 +125,16 @@ def _points(rows: Sequence[Transition]) -> list[tuple[date, int]]:
     for day, group in groupby(rows, key=lambda row: row.at.date()):
         for row in group:
             verdicts[row.clause, row.listener] = row.to_verdict
-        broken = {
-            clause for (clause, _), verdict in verdicts.items() if verdict in VIOLATED_VERDICTS
-        }
+        broken = {clause for (clause, _), verdict in verdicts.items() if verdict in VIOLATED_VERDICTS}
         points.append((day, len(broken)))
     return points
 
 
-def verdicts_at_end_of(
-    day: date, transitions: Iterable[Transition]
-) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the verdicts at the end of a UTC day: target to listener to rule to verdict. Transitions come oldest first."""
+def verdicts_at_end_of(day: date, transitions: Iterable[Transition]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the verdicts at the end of a UTC day, by target, listener and rule.
+
+    Transitions come oldest first.
+    """
     verdicts: dict[str, dict[str, dict[str, str]]] = {}
     for row in transitions:
         if row.at.date() <= day:
@@ -162,9 +161,9 @@ def write_changes(site: Site) -> None:
     nights = nights_of(row for row in transitions if row.target in columns)
     shown: list[Night] = []
     rows = 0
-    for night in nights[:_MOST_NIGHTS]:
+    for night in nights[:_MAX_NIGHTS]:
         rows += night.changes
-        if shown and rows > _MOST_ROWS:
+        if shown and rows > _MAX_ROWS:
             break
         shown.append(night)
     _write_verdicts(site, shown, transitions)
@@ -177,10 +176,6 @@ def write_changes(site: Site) -> None:
         names={target: column.name for target, column in columns.items()},
         titles={clause.clause: clause.title for clause in site.folded.grid.clauses},
     )
-
-
-CLUSTER = "kafka-cluster"
-"""The implementation of clusters of several brokers, which may be of different releases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +198,10 @@ class ByteChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePair:
-    """Two adjacent releases and all that differs between them; `upgrade` is the address of the page about this upgrade, if there is one."""
+    """Two adjacent releases and everything that differs between them.
+
+    `upgrade` is the address of the page about this upgrade, empty if there is none.
+    """
 
     anchor: str
     title: str
@@ -220,9 +218,7 @@ def write_releases(site: Site) -> None:
     site.render(
         "releases.html",
         "releases",
-        pairs=None
-        if tables == (None, None)
-        else [*_steps_of_other_products(site), *_pairs_with_bytes(site, changes)],
+        pairs=None if tables == (None, None) else [*_steps_of_other_products(site), *_pairs_with_bytes(site, changes)],
         changes_recorded=bool(groups),
         unpredicted=sum(not change.group.predicted for change in groups),
         changes=len(groups),
@@ -232,11 +228,12 @@ def write_releases(site: Site) -> None:
 
 
 def _steps_of_other_products(site: Site) -> Iterator[ReleasePair]:
-    """Yield the adjacent releases of products other than Apache Kafka, in the order of the columns; a cluster has no releases."""
+    """Yield the adjacent releases of products other than Apache Kafka, in column order.
+
+    A cluster has no releases.
+    """
     columns = {
-        column.target: column
-        for column in site.folded.columns
-        if column.implementation not in (APACHE_KAFKA, CLUSTER)
+        column.target: column for column in site.folded.columns if column.implementation not in (APACHE_KAFKA, CLUSTER)
     }
     indexes = {target: index for index, target in enumerate(columns)}
     steps: dict[tuple[str, str], list[ReleaseStep]] = {}
@@ -252,9 +249,7 @@ def _steps_of_other_products(site: Site) -> Iterator[ReleasePair]:
         )
 
 
-def _pairs_with_bytes(
-    site: Site, changes: Mapping[tuple[str, str], tuple[ByteChange, ...]]
-) -> Iterator[ReleasePair]:
+def _pairs_with_bytes(site: Site, changes: Mapping[tuple[str, str], tuple[ByteChange, ...]]) -> Iterator[ReleasePair]:
     targets = {column.target for column in site.folded.columns}
     for (before, since), rows in changes.items():
         is_shown = {f"{APACHE_KAFKA}-{before}", f"{APACHE_KAFKA}-{since}"} <= targets
@@ -277,9 +272,7 @@ def _changes_by_releases(
     changes: dict[tuple[str, str], tuple[ByteChange, ...]] = {}
     for group, named in clauses.items():
         change = ByteChange(group, tuple(sorted(filter(None, named))))
-        releases = tuple(
-            text.removeprefix(f"{APACHE_KAFKA}-") for text in (group.from_release, group.to_release)
-        )
+        releases = tuple(text.removeprefix(f"{APACHE_KAFKA}-") for text in (group.from_release, group.to_release))
         pair = (releases[0], releases[1])
         changes[pair] = (*changes.get(pair, ()), change)
     return changes

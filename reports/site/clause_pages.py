@@ -1,4 +1,6 @@
-"""The pages of rules. One has all: the title of each, its source, and the worst verdict of each implementation.
+"""The pages of rules, and one page that lists all rules.
+
+The list has each rule's title, its source, and the worst verdict of each implementation.
 
 On the page of each rule, who breaks it comes first, and releases that all keep it share a row.
 """
@@ -31,6 +33,8 @@ from reports.site.grid_columns import (
 )
 from reports.site.rendering import Site, without_links
 from reports.verdict_labels import counted
+
+_MIN_FOLDED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +133,7 @@ def _found_defects(site: Site) -> Mapping[str, tuple[int, int]]:
     return found
 
 
-def _verdicts(
-    grids: Sequence[FoldedGrid], clause: GridClause
-) -> tuple[tuple[Verdict, tuple[Holder, ...]], ...]:
+def _verdicts(grids: Sequence[FoldedGrid], clause: GridClause) -> tuple[tuple[Verdict, tuple[Holder, ...]], ...]:
     cells: dict[str, list[FoldedCell]] = {}
     for folded in grids:
         for column, cell in zip(folded.columns, folded.cells.get(clause.clause, ()), strict=False):
@@ -147,9 +149,6 @@ def _verdicts(
         for verdict in WORST_FIRST
         if verdict in by_verdict and verdict is not Verdict.NOT_APPLICABLE
     )
-
-
-_FEWEST_FOLDED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,14 +191,10 @@ def write_clauses(site: Site) -> None:
             clause=clause,
             roles=site.folded.roles_of(clause.clause),
             statements=_statements(site.folded.ranges[clause.clause]),
-            findings=[
-                each for folded in grids for each in findings_of(site, folded, clause.clause)
-            ],
+            findings=[each for folded in grids for each in findings_of(site, folded, clause.clause)],
             listeners=listeners,
             groups=[
-                _group(folded, block, clause.clause, listeners)
-                for folded in grids
-                for block in blocks_of(folded, 1)
+                _group(folded, block, clause.clause, listeners) for folded in grids for block in blocks_of(folded, 1)
             ],
             history=history[clause.clause],
             names={column.target: column.name for column in site.folded.columns},
@@ -240,18 +235,15 @@ def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[AlikeTarget
     return sorted(findings, key=lambda each: WORST_FIRST.index(each.verdict))
 
 
-def _group(
-    folded: FoldedGrid, block: Block, clause: str, listeners: tuple[str, ...]
-) -> ClauseGroup:
+def _group(folded: FoldedGrid, block: Block, clause: str, listeners: tuple[str, ...]) -> ClauseGroup:
     cells = block.cells_of(folded.cells[clause])
     entries = [entry for cell in cells for entry in cell.listeners]
     same = {(entry.verdict, without_links(entry.reason), entry.is_blank) for entry in entries}
-    shared = entries[0].verdict if len(same) == 1 and len(cells) >= _FEWEST_FOLDED else None
+    shared = entries[0].verdict if len(same) == 1 and len(cells) >= _MIN_FOLDED else None
     return ClauseGroup(
         name=block.name,
         rows=tuple(
-            (column, cell, in_order(cell, listeners))
-            for column, cell in zip(block.columns, cells, strict=True)
+            (column, cell, in_order(cell, listeners)) for column, cell in zip(block.columns, cells, strict=True)
         ),
         verdict=shared if shared in WITHOUT_FINDING else None,
         words=_words(cells, entries),

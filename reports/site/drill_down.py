@@ -35,10 +35,7 @@ class ClauseHistory:
         tables = {field.name: by_clause(getattr(site.history, field.name)) for field in fields(cls)}
         return {
             clause.clause: cls(
-                **{
-                    name: None if table is None else table.get(clause.clause, [])
-                    for name, table in tables.items()
-                }
+                **{name: None if table is None else table.get(clause.clause, []) for name, table in tables.items()}
             )
             for clause in site.folded.grid.clauses
         }
@@ -84,9 +81,7 @@ def write_cells(site: Site) -> None:
                 for listener in cell.listeners:
                     if listener.verdict not in WITHOUT_FINDING:
                         judged = clauses[clause]
-                        _write_cell(
-                            site, folded, judged, column_index, listener, history[clause], kept
-                        )
+                        _write_cell(site, folded, judged, column_index, listener, history[clause], kept)
 
 
 def _write_cell(
@@ -125,8 +120,7 @@ def _write_cell(
         neighbours=[
             (folded.columns[other], cells[other])
             for other in range(column_index - 3, column_index + 4)
-            if 0 <= other < len(cells)
-            and folded.columns[other].implementation == column.implementation
+            if 0 <= other < len(cells) and folded.columns[other].implementation == column.implementation
         ],
         page_of=page_of,
     )
@@ -137,7 +131,4 @@ def _failures(
 ) -> list[tuple[CellFailure, KeptFailure | None]]:
     if listener.row is None:
         return []
-    return [
-        (failure, kept.get((listener.row.run_id, failure.signature)))
-        for failure in listener.row.failures
-    ]
+    return [(failure, kept.get((listener.row.run_id, failure.signature))) for failure in listener.row.failures]

@@ -1,4 +1,6 @@
-"""The page of each distinct failure, with its files, which are written next to it from the roll-up's table.
+"""The page of each distinct failure, with its files next to it.
+
+The files come from the roll-up's table.
 
 The suite chooses the file names. Only the contents come from a run, and their size is limited. A script that reads
 `failure.json` is left out with it.
@@ -37,12 +39,15 @@ from reports.site.byte_tables import (
 from reports.site.rendering import Site
 
 _CONTEXT = 2
-_MOST_ONE_SIDED = 3
-_MOST_ROWS = 60
-_MOST_BYTE_ROWS = 400
+_MAX_ONE_SIDED = 3
+_MAX_ROWS = 60
+_MAX_BYTE_ROWS = 400
 """Fields of all messages together that a page shows; `exchange.txt` has them all."""
-_LONGEST_SCRIPT = 64 * 1024
+_MAX_SCRIPT = 64 * 1024
 _SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+_MAX_FILE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +85,7 @@ class ByteComparison:
         code = next((row for row in self.rows if row.path == "error_code"), None)
         sides = (code.expected, code.actual) if code else (None, None)
         words = (self.expected.what, self.actual)
-        expected, actual = (
-            f"{what}, {side.value}" if side else what
-            for what, side in zip(words, sides, strict=True)
-        )
+        expected, actual = (f"{what}, {side.value}" if side else what for what, side in zip(words, sides, strict=True))
         return expected, actual
 
 
@@ -170,10 +172,10 @@ def _write_failure(
         is_shown_by_time=stored_facts(failure).get("evidence") == ShownBy.TIME,
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
-        longest_shown=_MOST_ROWS,
-        parts=shown_rows(_with_marks(parts, comparisons), _MOST_BYTE_ROWS),
+        longest_shown=_MAX_ROWS,
+        parts=shown_rows(_with_marks(parts, comparisons), _MAX_BYTE_ROWS),
         comparisons=comparisons,
-        script=failure.reproducer[:_LONGEST_SCRIPT] if has_script else "",
+        script=failure.reproducer[:_MAX_SCRIPT] if has_script else "",
         files=files,
         groups=None
         if site.history.neighbours is None
@@ -237,7 +239,7 @@ def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...],
         lonely = row.expected is None or row.actual is None
         one_sided = one_sided + 1 if lonely else 0
         near = any(other.differs for other in rows[index : index + _CONTEXT + 1])
-        if one_sided > _MOST_ONE_SIDED or len(shown) >= _MOST_ROWS:
+        if one_sided > _MAX_ONE_SIDED or len(shown) >= _MAX_ROWS:
             left_out["fields that only one response has" if lonely else "more fields"] += 1
         elif not near:
             left_out["equal fields"] += 1
@@ -251,9 +253,7 @@ def _in_words(left_out: Counter[str]) -> str:
     return ", ".join(f"{number} {what}" for what, number in left_out.items())
 
 
-def _with_marks(
-    parts: Sequence[Part], comparisons: Sequence[ByteComparison]
-) -> list[tuple[Part, int | None]]:
+def _with_marks(parts: Sequence[Part], comparisons: Sequence[ByteComparison]) -> list[tuple[Part, int | None]]:
     """Return each part with the row to mark: where decoding fails, else where it first diverges."""
     marked: list[tuple[Part, int | None]] = []
     number = 0
@@ -268,10 +268,8 @@ def _with_marks(
     return marked
 
 
-def shown_rows(
-    parts: Iterable[tuple[Part, int | None]], most: int
-) -> list[tuple[Part, int | None, list[ByteRow]]]:
-    """Return each part with the rows that are shown: the first ones of the conversation, and each part's up to its mark.
+def shown_rows(parts: Iterable[tuple[Part, int | None]], most: int) -> list[tuple[Part, int | None, list[ByteRow]]]:
+    """Return each part with the rows to show: the conversation's first rows, and all rows up to a mark.
 
     Args:
         parts: each part with the index of the row to mark, if any.
@@ -308,7 +306,10 @@ def answer_groups(
     *,
     by_verdict: bool = False,
 ) -> list[AnswerGroup]:
-    """Group targets by what they did with the example: by the verdict alone, or also by outcome, error code and bytes."""
+    """Group targets by what they did with the example.
+
+    The group is the verdict alone, or also outcome, error code and bytes.
+    """
     grouped: dict[tuple[str, int | None, str | None, str], list[Neighbour]] = {}
     for row in sorted(neighbours, key=lambda row: (row.release_order, row.target), reverse=True):
         if row.target in columns:
@@ -337,9 +338,6 @@ def answer_groups(
     return groups
 
 
-_LARGEST_FILE_BYTES = 1024 * 1024
-
-
 def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], ...]:
     """Write the stored contents of a failure as files.
 
@@ -357,7 +355,10 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
 
 
 def script_addresses(failure: KeptFailure) -> dict[str, str]:
-    """Return the addresses of the files that reproduce a failure, by name: the script and what it reads; none if it has no script here."""
+    """Return the addresses of the files that reproduce a failure, by file name.
+
+    The files are the script and what it reads. Without a stored script the result is empty.
+    """
     contents = _contents(failure)
     if REPRODUCER_FILE not in contents:
         return {}
@@ -374,10 +375,6 @@ def _contents(failure: KeptFailure) -> dict[str, bytes]:
         "example.txt": failure.example.encode(),
         FACTS_FILE: failure.facts.encode(),
     }
-    if len(contents[FACTS_FILE]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
+    if len(contents[FACTS_FILE]) > _MAX_FILE_BYTES and READS_FACTS in failure.reproducer:
         del contents[REPRODUCER_FILE]
-    return {
-        name: content
-        for name, content in contents.items()
-        if content and len(content) <= _LARGEST_FILE_BYTES
-    }
+    return {name: content for name, content in contents.items() if content and len(content) <= _MAX_FILE_BYTES}

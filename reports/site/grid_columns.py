@@ -2,9 +2,9 @@
 
 Other brokers come before Apache Kafka; in a wide grid, one column stands for each product and major.
 
-The filters work without a script, which only keeps them in the address and counts. A row stays if a cell with one of the chosen verdicts is
-in one of the chosen columns; a block of columns stays if it has one of the chosen verdicts in any row. On a narrow screen, where a row is a
-card, only the chosen cells are left in it.
+The filters work without a script, which only keeps them in the address and counts. A row stays if a cell with one of
+the chosen verdicts is in one of the chosen columns; a block of columns stays if it has one of the chosen verdicts in
+any row. On a narrow screen, where a row is a card, only the chosen cells are left in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, verdict
 from reports.records import WORST_FIRST, Verdict
 from reports.verdict_labels import counted
 
-MOST_UNFOLDED = 8
+MAX_UNFOLDED = 8
 """More columns than these do not fit into a window of 1300 px next to the rules."""
 _NARROW = "@media (max-width:40rem)"
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
@@ -80,11 +80,9 @@ def blocks_of(folded: FoldedGrid, first: int) -> tuple[Block, ...]:
         first: the position of the first target's cell in a row, counted from 1.
     """
     indexes = {column.target: index for index, column in enumerate(folded.columns)}
-    is_wide = len(folded.columns) > MOST_UNFOLDED
+    is_wide = len(folded.columns) > MAX_UNFOLDED
     blocks = []
-    groups = sorted(
-        folded.column_groups, key=lambda group: group[1][0].implementation == APACHE_KAFKA
-    )
+    groups = sorted(folded.column_groups, key=lambda group: group[1][0].implementation == APACHE_KAFKA)
     for name, columns in groups:
         block = Block(
             name=name,
@@ -109,7 +107,8 @@ def worst_of(cells: Sequence[FoldedCell]) -> tuple[FoldedCell, int]:
 class FilterOption:
     """One option of a filter: its name and value in the address, and the text next to its checkbox.
 
-    `index` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names are long.
+    `index` counts the options of a filter from 0. Ids are made of it because they occur in many style rules, and names
+    are long.
     """
 
     name: str
@@ -153,13 +152,9 @@ class Filters:
 
 def filters_of(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Filters:
     """Return the filters of a grid of one role."""
-    counts = Counter(
-        cell.verdict for row in folded.cells.values() for cell in row if not cell.is_blank
-    )
+    counts = Counter(cell.verdict for row in folded.cells.values() for cell in row if not cell.is_blank)
     return Filters(
-        states=tuple(
-            replace(each, count=counts[Verdict(each.value)]) for each in states_of(counts, role)
-        ),
+        states=tuple(replace(each, count=counts[Verdict(each.value)]) for each in states_of(counts, role)),
         levels=choices("level", dict.fromkeys(each.level for each in folded.grid.clauses)),
         sources=choices("source", (source for source, _ in folded.sources)),
         products=choices("release", (block.name for block in blocks)),
@@ -191,10 +186,7 @@ def states_of(verdicts: Collection[Verdict], role: str = "") -> tuple[FilterOpti
 
 def choices(name: str, values: Iterable[str]) -> tuple[FilterOption, ...]:
     """Return a filter whose options have their value as text."""
-    return tuple(
-        FilterOption(name=name, index=index, value=value, text=value)
-        for index, value in enumerate(values)
-    )
+    return tuple(FilterOption(name=name, index=index, value=value, text=value) for index, value in enumerate(values))
 
 
 def style_rules(
@@ -222,18 +214,11 @@ def style_rules(
     yield f"{_NARROW}{{{''.join(_labels(role, folded, blocks))}}}"
 
 
-def _rules_of_states(
-    folded: FoldedGrid, blocks: Sequence[Block], filters: Filters
-) -> Iterator[str]:
-    verdicts = [
-        {cell.verdict for row in folded.cells.values() for cell in block.cells_of(row)}
-        for block in blocks
-    ]
+def _rules_of_states(folded: FoldedGrid, blocks: Sequence[Block], filters: Filters) -> Iterator[str]:
+    verdicts = [{cell.verdict for row in folded.cells.values() for cell in block.cells_of(row)} for block in blocks]
     states = [(choice, Verdict(choice.value)) for choice in filters.states]
     rows = ".clauses tr:not(.source"
-    kept = "".join(
-        f",body:has({choice.selector}) tr:has({_cell(verdict)})" for choice, verdict in states
-    )
+    kept = "".join(f",body:has({choice.selector}) tr:has({_cell(verdict)})" for choice, verdict in states)
     kept_there = "".join(
         f",body:has({choice.selector}):has({product.selector})"
         f" tr:has({_cells(block.first, block.first + block.width - 1, _cell(verdict))})"

@@ -1,4 +1,7 @@
-"""The home page: what the project is in one sentence, three ways on, and how each product stands; within 100 kB."""
+"""The home page: the project in one sentence, three links, and each product.
+
+It shows how each product stands, within 100 kB.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from reports.site.release_pages import releases_in
 from reports.site.rendering import Site
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
-_MOST_TITLES = 3
+_MAX_TITLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +70,7 @@ def write_home(site: Site) -> None:
         "home",
         groups=groups,
         facts=facts_of(site.folded),
-        broken=[
-            card for group in groups for card in group.cards if card.verdict is Verdict.VIOLATES
-        ],
+        broken=[card for group in groups for card in group.cards if card.verdict is Verdict.VIOLATES],
         defects=len(defects),
         certain=len(certain),
         upgrade=next((page for page, title in site.pages if title == "Upgrade"), ""),
@@ -106,9 +107,7 @@ def _with_tier(run_ids: Sequence[str], runs: Mapping[str, GridRun], noun: str) -
 
 def _groups(products: Sequence[Product]) -> Iterator[Cards]:
     worst_first = sorted(products, key=lambda each: (-each.broken.must, -sum_of(each.broken)))
-    kafka = [
-        each for each in worst_first if each.column and each.column.implementation == APACHE_KAFKA
-    ]
+    kafka = [each for each in worst_first if each.column and each.column.implementation == APACHE_KAFKA]
     if kafka:
         page = addresses.role_page(Role.BROKER)
         card = _kafka_card(kafka, page)
@@ -194,15 +193,12 @@ def _kafka_card(products: Sequence[Product], page: str) -> Card:
     if broken:
         titles = list(dict.fromkeys(bug.title for each in broken for bug in each.bugs))
         names = [each.name.removeprefix("Apache Kafka ") for each in broken]
-        words = f"Rules are broken by {len(broken)} of {releases}: {some_of(names, _MOST_TITLES)}. {some_of(titles, _MOST_TITLES)}."
+        words = f"Rules are broken by {len(broken)} of {releases}: {some_of(names, _MAX_TITLES)}. {some_of(titles, _MAX_TITLES)}."
     else:
         who = f"All {releases} keep" if len(products) > 1 else "Keeps"
         words = f"{who} every rule that {'could be judged' if unsettled else 'applies'}"
         declared = [
-            own.clause
-            for each in products
-            for own in each.cells
-            if own.cell.verdict is Verdict.KNOWN_VIOLATION
+            own.clause for each in products for own in each.cells if own.cell.verdict is Verdict.KNOWN_VIOLATION
         ]
         rules = counted(len({clause.clause for clause in declared}), "rule")
         exceptions = f", except for {counted(len(declared), 'declared violation')} of {rules}"

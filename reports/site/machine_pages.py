@@ -1,7 +1,9 @@
-"""The pages about machines: one with the targets grouped by equal machines, and one for each target with its machines.
+"""The pages about machines: groups of equal machines, and each target's machines.
 
-A machine is drawn once, as a file, if Graphviz is installed; its table stands on the page in any case. Pictures are drawn before
-the pages, which link to those that exist: so `verify` needs no Graphviz.
+One page has the groups. Each target has a page with its own machines.
+
+A machine is drawn once, as a file, if Graphviz is installed; its table stands on the page in any case. Pictures are
+drawn before the pages, which link to those that exist: so `verify` needs no Graphviz.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pathlib import Path
 from reports.grid import addresses
 from reports.grid.grid_view import listener_order
 from reports.grid.history_tables import HistoryTables, KeptMachine
-from reports.machines.learned import LONGEST_JSON, Learned, from_json
+from reports.machines.learned import MAX_JSON, Learned, from_json
 from reports.machines.machine import (
     Machine,
     Word,
@@ -77,9 +79,7 @@ def groups_of(results: Sequence[Learned]) -> dict[str, list[Group]]:
                 there[index] = replace(group, members=(*group.members, learned))
                 break
         else:
-            there.append(
-                Group(listener=learned.listener, members=(learned,), machine=learned.machine)
-            )
+            there.append(Group(listener=learned.listener, members=(learned,), machine=learned.machine))
     return groups
 
 
@@ -90,11 +90,7 @@ def boundaries_of(groups: Sequence[Group]) -> list[Boundary]:
         word = distinguishing_word(newer.machine, older.machine)
         # Groups are made of machines that differ.
         assert word is not None
-        found.append(
-            Boundary(
-                word=word, newer=newer.machine.run(word)[-1], older=older.machine.run(word)[-1]
-            )
-        )
+        found.append(Boundary(word=word, newer=newer.machine.run(word)[-1], older=older.machine.run(word)[-1]))
     return found
 
 
@@ -121,10 +117,7 @@ class ShownGroup:
     def states(self) -> Sequence[tuple[str, Sequence[tuple[str, int, Sequence[str]]]]]:
         """Each state with its name and its arrows: output, next state, letters."""
         machine = self.group.machine
-        return [
-            (name_of_state(machine, state), rows_of(machine, state))
-            for state in range(len(machine.moves))
-        ]
+        return [(name_of_state(machine, state), rows_of(machine, state)) for state in range(len(machine.moves))]
 
     @property
     def living(self) -> int:
@@ -243,8 +236,11 @@ def _read_all(history: HistoryTables) -> list[Learned]:
 
 @functools.cache
 def _read(row: KeptMachine) -> Learned | None:
-    """Read a kept machine; return None if it is not one that this suite writes. It is read for its picture and for its pages."""
-    if len(row.machine) > LONGEST_JSON:
+    """Read a kept machine, or return None if this suite does not write such a machine.
+
+    Both the picture and the pages need it.
+    """
+    if len(row.machine) > MAX_JSON:
         return None
     try:
         learned = from_json(read_foreign_json(row.machine))

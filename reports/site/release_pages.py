@@ -1,4 +1,7 @@
-"""The pages about releases of Apache Kafka: one for each two that the grid has, the overview with the way to each, and what releases list and serve.
+"""The pages about releases of Apache Kafka.
+
+There is a page for each two releases of the grid, an overview that links to each, and a page of what releases list and
+serve.
 
 That is by API and by feature, with what all releases have in common. The data was recorded from running brokers
 (`reference_model/profiles`), not from the runs of this grid.
@@ -154,7 +157,7 @@ class _Names:
         )
 
     def with_links(self, text: str, root: str, owner: str = "") -> Markup:
-        """Turn the names of rules and targets in a text, the operations of its owner, and the addresses of web pages, into links."""
+        """Turn rules, targets, the owner's operations and web addresses in a text into links."""
         if "://" in text:
             return linked(text)
         pieces = (_WORD if owner in self.clients else _NAME).split(text)
@@ -170,7 +173,10 @@ class _Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCell:
-    """What one release has of an API or feature; empty if nothing. It is new if the release before with the same quorum has another."""
+    """Support of one release for an API or feature, empty if there is none.
+
+    It is new if the previous release with the same quorum has another one.
+    """
 
     text: str
     is_new: bool = False
@@ -178,7 +184,10 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """One API or feature: its range on each release, and the versions that all of them serve, empty if there is none."""
+    """One API or feature, with its range on each release.
+
+    `common` has the versions that all releases serve, empty if there is none.
+    """
 
     key: str
     name: str
@@ -207,9 +216,7 @@ def write_advertised(site: Site) -> None:
         "advertised.html",
         "advertised",
         tables=[*(api_table(listener) for listener in _TITLES), feature_table()],
-        served_clients=[
-            served_clients(release, site.folded) for release in reversed(RECORDED_RELEASES)
-        ],
+        served_clients=[served_clients(release, site.folded) for release in reversed(RECORDED_RELEASES)],
         sources=SOURCES,
     )
 
@@ -225,20 +232,13 @@ def exported_table(name: str, content: bytes, columns: Mapping[str, type]) -> Ex
         name=name,
         inputs_sha256=sha256(content).hexdigest(),
         columns=tuple(columns),
-        rows=[
-            {column: type_(row[column]) for column, type_ in columns.items()}
-            for row in rows_in(content)
-        ],
+        rows=[{column: type_(row[column]) for column, type_ in columns.items()} for row in rows_in(content)],
     )
 
 
 def api_table(listener: str) -> AdvertisedTable:
     """Return what each release lists and refuses on a listener, newest release first."""
-    tables = {
-        release: release.table(listener)
-        for release in reversed(recorded_releases())
-        if release.table(listener)
-    }
+    tables = {release: release.table(listener) for release in reversed(recorded_releases()) if release.table(listener)}
     common = intersection([served_ranges(table) for table in tables.values()])
     releases = list(tables)
     return AdvertisedTable(
@@ -251,10 +251,7 @@ def api_table(listener: str) -> AdvertisedTable:
                 name=label_of(key),
                 cells=_cells(
                     releases,
-                    [
-                        table[key].in_words(between=DASH) if key in table else ""
-                        for table in tables.values()
-                    ],
+                    [table[key].in_words(between=DASH) if key in table else "" for table in tables.values()],
                 ),
                 common=common[key].in_words(between=DASH) if key in common else "",
             )
@@ -290,10 +287,6 @@ def _cells(releases: Sequence[RecordedRelease], texts: Sequence[str]) -> tuple[T
     """Return the cells of a row, given its texts; releases go from new to old."""
     cells = []
     for index, (release, text) in enumerate(zip(releases, texts, strict=True)):
-        older = (
-            texts[other]
-            for other in range(index + 1, len(releases))
-            if releases[other].quorum == release.quorum
-        )
+        older = (texts[other] for other in range(index + 1, len(releases)) if releases[other].quorum == release.quorum)
         cells.append(TableCell(text=text, is_new=bool(text) and next(older, text) != text))
     return tuple(cells)

@@ -1,4 +1,7 @@
-"""Renders templates into the site's folder: autoescaped, and with the relative path to the root."""
+"""Renders templates into the site's folder, autoescaped and with relative paths.
+
+Each template gets the relative path to the root.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef
 """Characters that no page may contain, even if a target put them into a text."""
 _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
-MOST_RUNS = 200
+MAX_RUNS = 200
 """Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
 FOLDERS = ("clauses", "targets", "products", "cells", "failures", "upgrade", "nights", "machines")
 """Folders that contain only pages of this site; they are emptied before it is written."""
@@ -115,18 +118,13 @@ class Site:
 
     def seen_in(self, cell: GridCell) -> list[str]:
         """Return the first line of the message of each failure in a cell, the violations first."""
-        kept = (
-            self.messages.get((cell.run_id, failure.signature), "") for failure in cell.failures
-        )
+        kept = (self.messages.get((cell.run_id, failure.signature), "") for failure in cell.failures)
         return [message for message in kept if message]
 
     @cached_property
     def messages(self) -> Mapping[tuple[str, str], str]:
         """Maps run and signature of a failure to the first line of its message, with the doubts of it."""
-        return {
-            (row.run_id, row.signature): with_doubts(row.message)
-            for row in self.history.failures or ()
-        }
+        return {(row.run_id, row.signature): with_doubts(row.message) for row in self.history.failures or ()}
 
     def _exports_of(self, *tables: str) -> list[ExportLink]:
         """Return links to those exports of some tables that exist."""
@@ -167,9 +165,7 @@ def linked(text: str) -> Markup:
     """Turn the web addresses in a text into links that show their last part; everything else is escaped."""
     pieces = _WEB_ADDRESS.split(text)
     return Markup("").join(
-        Markup('<a href="{}" rel="noreferrer">{}</a>').format(
-            piece, piece.rstrip("/").rpartition("/")[2] or piece
-        )
+        Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece, piece.rstrip("/").rpartition("/")[2] or piece)
         if index % 2
         else escape(piece)
         for index, piece in enumerate(pieces)
@@ -181,9 +177,7 @@ def sourced(location: str) -> Markup:
     text, start = Markup(""), 0
     for found in REFERENCE.finditer(location):
         text += escape(location[start : found.start()])
-        text += Markup('<a href="{}" rel="noreferrer">{}</a>').format(
-            source_url(found[0]), found[0]
-        )
+        text += Markup('<a href="{}" rel="noreferrer">{}</a>').format(source_url(found[0]), found[0])
         start = found.end()
     return text + escape(location[start:])
 

@@ -1,8 +1,8 @@
-"""The grid of each role on a page of its own, within 150 kB for 120 clauses and 40 targets.
+"""Pages with the grid of each role, within 150 kB for 120 clauses and 40 targets.
 
 To stay that small, cells that conform or do not apply have neither link nor class, and those that do not apply are
-empty: the style sheet shows a dash. Optional end tags are omitted. The label that a narrow screen needs in front of each
-cell is one CSS rule per column. Rules that apply to no target of a page share one row per source.
+empty: the style sheet shows a dash. Optional end tags are omitted. The label that a narrow screen needs in front of
+each cell is one CSS rule per column. Rules that apply to no target of a page share one row per source.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style
 from reports.site.rendering import Site
 from reports.verdict_labels import SYMBOLS, percent
 
-_MOST_DAYS = 12
+_MAX_DAYS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +72,9 @@ def _write(site: Site, role: str, folded: FoldedGrid) -> None:
     range_of = range_heading(folded)
     blocks = blocks_of(folded, 3 if range_of else 2)
     filters = filters_of(role, folded, blocks)
-    sources = [
-        _source(folded, blocks, name, clauses, with_range=bool(range_of))
-        for name, clauses in folded.sources
-    ]
+    sources = [_source(folded, blocks, name, clauses, with_range=bool(range_of)) for name, clauses in folded.sources]
     changes = {row.changed for source in sources for row in source.rows}
-    days = sorted(changes - {""}, reverse=True)[:_MOST_DAYS]
+    days = sorted(changes - {""}, reverse=True)[:_MAX_DAYS]
     site.render(
         addresses.role_page(role),
         "role_grid",
@@ -135,18 +132,12 @@ def _source(
     )
     return PageSource(
         name=name,
-        rows=tuple(
-            _row(folded, blocks, clause, with_range=with_range)
-            for clause in clauses
-            if clause not in absent
-        ),
+        rows=tuple(_row(folded, blocks, clause, with_range=with_range) for clause in clauses if clause not in absent),
         absent=absent,
     )
 
 
-def _row(
-    folded: FoldedGrid, blocks: Sequence[Block], clause: GridClause, *, with_range: bool
-) -> PageRow:
+def _row(folded: FoldedGrid, blocks: Sequence[Block], clause: GridClause, *, with_range: bool) -> PageRow:
     cells = folded.cells[clause.clause]
     days = [_day_of_change(cell.row) for each in cells for cell in each.listeners if cell.row]
     return PageRow(

@@ -1,4 +1,6 @@
-"""The page of each product: its bugs first, each with what to paste into its tracker, then everything that was judged.
+"""The page of each product: its bugs first, then everything that was judged.
+
+Each bug has the text to paste into the product's tracker.
 
 A release that only operations were tried with has a page too, which says so: the clients answer for the operations.
 """
@@ -29,11 +31,11 @@ from reports.site.release_pages import neighbours_of, releases_in
 from reports.site.rendering import Site
 from reports.verdict_labels import counted, verdict_word
 
-_LONGEST_SHOWN = 24 * 1024
+_MAX_SHOWN = 24 * 1024
 """A longer text of an issue, with a client's script in it, is shown without the script."""
-_MOST_TEXT = 64 * 1024
+_MAX_TEXT = 64 * 1024
 """How much of a page the texts of issues may fill; the texts of the bugs after that are only files."""
-_MOST_EVIDENCE = 12
+_MAX_EVIDENCE = 12
 
 Row = tuple[GridClause, FoldedCell, list[ListenerCell | None]]
 
@@ -44,10 +46,12 @@ class ShownBug:
 
     Attributes:
         title: the title of an issue about it.
-        text: the body of the issue, without its script if that makes it too long for the page; empty if it is too long even so.
+        text: the body of the issue, without its script if that makes it too long for the page; empty if it is too long
+            even so.
         file: the address of the file with title and body, from the site's root.
         size: how many bytes that file has.
-        script: the addresses of the files of its script, from the site's root, by name; empty if the text has the script, or there is none.
+        script: the addresses of the files of its script, from the site's root, by name; empty if the text has the
+            script, or there is none.
         evidence: address and text of the page of each of its failures.
         reported: status and address of reports that exist already; empty if none is known.
     """
@@ -64,7 +68,7 @@ class ShownBug:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedOperations:
-    """Operations of one client with one release: how many of them have each verdict, in words, and the client's page."""
+    """Operations of one client with one release: counts by verdict, and the client's page."""
 
     client: str
     href: str
@@ -81,9 +85,7 @@ def write_targets(site: Site) -> None:
             _write(site, column.target, column.name, column, None)
 
 
-def _write(
-    site: Site, id_: str, name: str, column: TargetColumn | None, product: Product | None
-) -> None:
+def _write(site: Site, id_: str, name: str, column: TargetColumn | None, product: Product | None) -> None:
     runs = {run.run_id: run for run in site.folded.grid.runs}
     listeners = tuple(entry.listener for entry in column.listeners) if column else ()
     own = {each.cell.clause: each for each in product.cells} if product else {}
@@ -105,11 +107,7 @@ def _write(
         sources=_sources(of_role, listeners, id_) if of_role else [],
         operations=_operations(site, id_) if own else None,
         tried=_tried_with(site, id_),
-        runs=[
-            runs[run_id]
-            for run_id in _run_ids(product, first.run_id if first else "")
-            if run_id in runs
-        ],
+        runs=[runs[run_id] for run_id in _run_ids(product, first.run_id if first else "") if run_id in runs],
         speed=speed.get((first.target, first.run_id)) if first else None,
         page_of=page_of,
         not_about_listener=NOT_ABOUT_LISTENER,
@@ -146,7 +144,7 @@ def _kept(product: Product) -> str:
 
 def _shown_bugs(site: Site, product: Product, runs: Mapping[str, GridRun]) -> list[ShownBug]:
     shown = []
-    left = _MOST_TEXT
+    left = _MAX_TEXT
     for number, bug in enumerate(product.bugs, start=1):
         each = _shown_bug(site, product, bug, number, runs)
         left -= len(each.text)
@@ -154,9 +152,7 @@ def _shown_bugs(site: Site, product: Product, runs: Mapping[str, GridRun]) -> li
     return shown
 
 
-def _shown_bug(
-    site: Site, product: Product, bug: Bug, number: int, runs: Mapping[str, GridRun]
-) -> ShownBug:
+def _shown_bug(site: Site, product: Product, bug: Bug, number: int, runs: Mapping[str, GridRun]) -> ShownBug:
     failure = bug.first.failure
     run = runs.get(failure.run_id) if failure else next(iter(runs.values()), None)
     title = issue_title(product, bug)
@@ -168,17 +164,17 @@ def _shown_bug(
     path = site.out_dir / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    is_long = failure is not None and len(text) > _LONGEST_SHOWN
+    is_long = failure is not None and len(text) > _MAX_SHOWN
     script = script_addresses(failure) if failure is not None and is_long else {}
     shown = body(with_script=False) if script else text
     return ShownBug(
         bug=bug,
         title=title,
-        text=shown if len(shown) <= _LONGEST_SHOWN else "",
+        text=shown if len(shown) <= _MAX_SHOWN else "",
         file=file,
         size=len(content),
         script=script,
-        evidence=tuple(_evidence(bug))[:_MOST_EVIDENCE],
+        evidence=tuple(_evidence(bug))[:_MAX_EVIDENCE],
         reported=reports_of(bug.evidence),
     )
 
@@ -214,9 +210,7 @@ def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
         yield page, words if seen[words] == 1 else f"{words} ({seen[words]})"
 
 
-def _sources(
-    folded: FoldedGrid, listeners: Sequence[str], target: str
-) -> list[tuple[str, list[Row]]]:
+def _sources(folded: FoldedGrid, listeners: Sequence[str], target: str) -> list[tuple[str, list[Row]]]:
     """Return the rules of a role by source, each with the target's cell and what each listener has."""
     index = next(at for at, column in enumerate(folded.columns) if column.target == target)
     return [
@@ -235,12 +229,13 @@ def _sources(
 def _operations(
     site: Site, client: str
 ) -> tuple[Sequence[TargetColumn], list[tuple[GridClause, list[FoldedCell]]]] | None:
-    """Return the releases that a client was tried with, and its operations with a cell for each; None if there are none."""
+    """Return the releases that a client was tried with, and its operations with a cell for each release.
+
+    The result is None if there are none.
+    """
     folded = site.folded.by_role.get(OPERATION)
     clauses = [
-        clause
-        for clause in (folded.grid.clauses if folded else ())
-        if owner_of(clause, "", OPERATION) == client
+        clause for clause in (folded.grid.clauses if folded else ()) if owner_of(clause, "", OPERATION) == client
     ]
     if folded is None or not clauses:
         return None

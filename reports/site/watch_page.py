@@ -1,4 +1,4 @@
-"""The page that `watch` writes: what becomes of each application with each release."""
+"""The page that `watch` writes: the outcome of each application with each release."""
 
 from __future__ import annotations
 

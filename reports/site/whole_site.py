@@ -1,4 +1,7 @@
-"""The whole site: all pages and exports of a grid, from the tables of a roll-up; each page's module decides what it shows."""
+"""The complete site: all pages and exports of a grid, from a roll-up's tables.
+
+Each page's module decides what the page shows.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,20 @@ from reports.site.role_grids import write_role_grids
 from reports.site.target_pages import reports_of, write_targets
 from reports.site.why import write_why
 
-_LONGEST_MESSAGE = 100
+_MAX_MESSAGE = 100
+
+
+_GOALS = {
+    "findings.html": f"{addresses.RULES}?state=violates",
+    "ranges.html": addresses.RULES,
+    "about.html": addresses.WHY,
+    "mutation.html": addresses.WHY,
+    "speed.html": addresses.WHY,
+}
+_NEED_A_NOTE = (
+    *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
+    *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +86,7 @@ def entries_of(site: Site) -> Iterator[SearchEntry]:
     for failure in site.history.failures or ():
         if failure.signature not in seen:
             seen.add(failure.signature)
-            message = failure.message.partition("\n")[0][:_LONGEST_MESSAGE]
+            message = failure.message.partition("\n")[0][:_MAX_MESSAGE]
             yield SearchEntry(
                 title=f"{site.names.get(failure.target, failure.target)}: {message}",
                 words=failure.clause,
@@ -97,15 +113,6 @@ def write_products(site: Site) -> None:
         )
 
 
-_GOALS = {
-    "findings.html": f"{addresses.RULES}?state=violates",
-    "ranges.html": addresses.RULES,
-    "about.html": addresses.WHY,
-    "mutation.html": addresses.WHY,
-    "speed.html": addresses.WHY,
-}
-
-
 def write_moved_pages(site: Site) -> None:
     """Write a page at each old address."""
     changes = addresses.CHANGES if site.has_changes else addresses.WHY
@@ -113,19 +120,11 @@ def write_moved_pages(site: Site) -> None:
         site.render(address, "moved", goal=goal)
 
 
-_NEED_A_NOTE = (
-    *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
-    *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
-)
-
-
 class StatementWithoutEvidence(Exception):
     """A range statement has exceptions that no note explains or no stored failure shows, one sentence for each cell."""
 
     def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__(
-            f"{len(faults)} cells of range statements without evidence: {'; '.join(faults[:5])}"
-        )
+        super().__init__(f"{len(faults)} cells of range statements without evidence: {'; '.join(faults[:5])}")
 
 
 def check_statements(grid: Grid, history: HistoryTables) -> None:
@@ -138,11 +137,7 @@ def check_statements(grid: Grid, history: HistoryTables) -> None:
     """
     kept = None
     if history.failures is not None:
-        kept = {
-            (each.run_id, each.signature)
-            for each in history.failures
-            if each.hex_dump and not leaves_open(each)
-        }
+        kept = {(each.run_id, each.signature) for each in history.failures if each.hex_dump and not leaves_open(each)}
     faults = [fault for cell in grid.cells for fault in _faults(cell, kept)]
     if faults:
         raise StatementWithoutEvidence(faults)
@@ -204,7 +199,10 @@ def build_site(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary
 
 
 def render_site(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
-    """Write all pages and exports next to the pictures of machines; see `build_site`. Pages of an earlier rendering are removed."""
+    """Write all pages and exports next to the pictures of machines.
+
+    See `build_site`. Pages of an earlier rendering are removed.
+    """
     folded = FoldedGrid(grid)
     summary = summarise(folded, out_dir / addresses.HOME, history.failures)
     # The exports come first: pages link only to files that exist.

@@ -1,4 +1,7 @@
-"""The page on why to believe the report: what speaks for its verdicts, what they do not show, and how they were made."""
+"""The page on why to believe the report.
+
+It says what supports the verdicts, what they do not show, and how they were made.
+"""
 
 from __future__ import annotations
 
@@ -14,63 +17,9 @@ from reports.grid.history_tables import Latency, Speed
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import LATENCY_BUCKETS_PER_OCTAVE
 from reports.site.drill_down import by_clause
-from reports.site.rendering import MOST_RUNS, Site
+from reports.site.rendering import MAX_RUNS, Site
 
 _QUANTILES = (0.5, 0.95, 0.99)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyRow:
-    """How fast one listener of a target first responds: quantiles in milliseconds."""
-
-    target: str
-    name: str
-    listener: str
-    examples: int
-    quantiles_ms: tuple[float, ...]
-
-
-def speed_rows(site: Site) -> list[tuple[TargetColumn, Speed]]:
-    """Return the latest run of each target with its speed, in the order of the grid."""
-    latest: dict[str, Speed] = {}
-    for row in sorted(site.history.speed or (), key=lambda row: row.started_at, reverse=True):
-        latest.setdefault(row.target, row)
-    return [
-        (column, latest[column.target]) for column in site.folded.columns if column.target in latest
-    ]
-
-
-def latency_rows(rows: Iterable[Latency], names: Mapping[str, str]) -> list[LatencyRow]:
-    """Compute quantiles from the buckets, with targets in the order of the grid."""
-    grouped: dict[tuple[str, str], dict[int, int]] = {}
-    for row in rows:
-        buckets = grouped.setdefault((row.target, row.listener), {})
-        buckets[row.bucket] = buckets.get(row.bucket, 0) + row.examples
-    return [
-        LatencyRow(
-            target=target,
-            name=names[target],
-            listener=listener,
-            examples=sum(buckets.values()),
-            quantiles_ms=tuple(quantile_ms(buckets, share) for share in _QUANTILES),
-        )
-        for target in names
-        for (of, listener), buckets in sorted(
-            grouped.items(), key=lambda entry: listener_order(entry[0][1])
-        )
-        if of == target
-    ]
-
-
-def quantile_ms(buckets: Mapping[int, int], share: float) -> float:
-    """Return the upper end, in milliseconds, of the bucket in which a share of the examples is reached."""
-    wanted = share * sum(buckets.values())
-    seen = 0
-    for bucket in sorted(buckets):
-        seen += buckets[bucket]
-        if seen >= wanted:
-            break
-    return float(2 ** ((bucket + 1) / LATENCY_BUCKETS_PER_OCTAVE) / 1000)
 
 
 FEW_EXAMPLES = 10
@@ -91,6 +40,56 @@ _MEANINGS = {
     Verdict.NOT_APPLICABLE: "The rule is about something that the target does not offer.",
     Verdict.NOT_RUN: "The rule was planned, or would be planned now, but was not judged.",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyRow:
+    """How fast one listener of a target first responds: quantiles in milliseconds."""
+
+    target: str
+    name: str
+    listener: str
+    examples: int
+    quantiles_ms: tuple[float, ...]
+
+
+def speed_rows(site: Site) -> list[tuple[TargetColumn, Speed]]:
+    """Return the latest run of each target with its speed, in the order of the grid."""
+    latest: dict[str, Speed] = {}
+    for row in sorted(site.history.speed or (), key=lambda row: row.started_at, reverse=True):
+        latest.setdefault(row.target, row)
+    return [(column, latest[column.target]) for column in site.folded.columns if column.target in latest]
+
+
+def latency_rows(rows: Iterable[Latency], names: Mapping[str, str]) -> list[LatencyRow]:
+    """Compute quantiles from the buckets, with targets in the order of the grid."""
+    grouped: dict[tuple[str, str], dict[int, int]] = {}
+    for row in rows:
+        buckets = grouped.setdefault((row.target, row.listener), {})
+        buckets[row.bucket] = buckets.get(row.bucket, 0) + row.examples
+    return [
+        LatencyRow(
+            target=target,
+            name=names[target],
+            listener=listener,
+            examples=sum(buckets.values()),
+            quantiles_ms=tuple(quantile_ms(buckets, share) for share in _QUANTILES),
+        )
+        for target in names
+        for (of, listener), buckets in sorted(grouped.items(), key=lambda entry: listener_order(entry[0][1]))
+        if of == target
+    ]
+
+
+def quantile_ms(buckets: Mapping[int, int], share: float) -> float:
+    """Return the upper end, in milliseconds, of the bucket in which a share of the examples is reached."""
+    wanted = share * sum(buckets.values())
+    seen = 0
+    for bucket in sorted(buckets):
+        seen += buckets[bucket]
+        if seen >= wanted:
+            break
+    return float(2 ** ((bucket + 1) / LATENCY_BUCKETS_PER_OCTAVE) / 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +133,7 @@ def evidence_of(folded: FoldedGrid) -> GridEvidence:
         examples=sum(run.example_rows for run in runs),
         predicted=_predicted(folded.grid),
         kept=len(kept),
-        thin=sum(
-            sum(entry.row.examples for entry in cell.listeners if entry.row) < FEW_EXAMPLES
-            for cell in kept
-        ),
+        thin=sum(sum(entry.row.examples for entry in cell.listeners if entry.row) < FEW_EXAMPLES for cell in kept),
         unsettled=sum(cell.verdict in UNSETTLED_VERDICTS for cell in cells),
         machines=tuple(dict.fromkeys(f"{run.system} {run.machine}" for run in runs)),
         tiers=tuple(dict.fromkeys(run.tier for run in runs)),
@@ -164,7 +160,7 @@ def write_why(site: Site) -> None:
         *((source, badge_of_source(source)) for source, _ in site.folded.sources),
     ]
     # A year of nights is too long for a page: list the runs that the grid shows, and the newest.
-    runs = [run for index, run in enumerate(grid.runs) if run.in_grid or index < MOST_RUNS]
+    runs = [run for index, run in enumerate(grid.runs) if run.in_grid or index < MAX_RUNS]
     names = {column.target: column.name for column in site.folded.columns}
     defects = site.history.mutation or ()
     of_clause = by_clause(defects) or {}
@@ -175,11 +171,7 @@ def write_why(site: Site) -> None:
         few=FEW_EXAMPLES,
         defects=len({row.defect for row in defects}),
         certain=len({row.defect for row in defects if row.certain}),
-        defects_of=[
-            (clause, of_clause[clause.clause])
-            for clause in grid.clauses
-            if clause.clause in of_clause
-        ],
+        defects_of=[(clause, of_clause[clause.clause]) for clause in grid.clauses if clause.clause in of_clause],
         meanings=[(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST],
         has_operations=OPERATION in site.folded.by_role,
         runs=runs,

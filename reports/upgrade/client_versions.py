@@ -1,7 +1,10 @@
-"""Which versions of Kafka's own clients each release serves: what Kafka states, what the recorded tables say, and what was tried.
+"""Versions of Kafka's own clients that each release serves.
 
-By the tables, a client of some version can produce, and consume in a group, if the broker serves a version of each request for that which the client
-knows. Clients and brokers of one release know the same versions. Source: KIP-97, and KIP-896 for what 4.0 removed.
+It shows what Kafka states, what the recorded tables say, and what was tried.
+
+By the tables, a client of some version can produce, and consume in a group, if the broker serves a version of each
+request for that which the client knows. Clients and brokers of one release know the same versions. Source: KIP-97, and
+KIP-896 for what 4.0 removed.
 """
 
 from __future__ import annotations
@@ -113,7 +116,10 @@ def supported_clients(broker: str) -> str:
 
 
 def is_partly_supported(client: str, broker: str) -> bool:
-    """Return whether the compatibility tables call a client only partly compatible: 2.1 to 2.8 with brokers from 4.0 on."""
+    """Return whether the compatibility tables call a client only partly compatible.
+
+    These are clients 2.1 to 2.8 with brokers from 4.0 on.
+    """
     is_of_2 = line_of(client)[0] == line_of(OLDEST_WITH_IT)[0]
     return is_of_2 and not has_old_versions(broker) and is_supported(client, broker)
 
@@ -155,7 +161,10 @@ def _stated_and_computed(release: str) -> ServedClients:
 
 @lru_cache(maxsize=1)
 def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
-    """Return, by release, which versions of Kafka's client could write and read a record in a group there, oldest first."""
+    """Return, by release, the versions of Kafka's client that were tried, oldest first.
+
+    Each was tried to write and read a record in a group. A version that failed is returned too.
+    """
     found: dict[str, list[TriedVersion]] = {}
     own = [each for each in tried_operations(grid) if each.operation == TRIED]
     for each in own:
@@ -222,6 +231,4 @@ def _operations(operations: FoldedGrid) -> Iterator[TriedOperation]:
                 if release not in by_release or column.target == f"{APACHE_KAFKA}-{release}":
                     by_release[release] = cell.worst
         if by_target:
-            yield TriedOperation(
-                client=client, operation=operation, by_target=by_target, by_release=by_release
-            )
+            yield TriedOperation(client=client, operation=operation, by_target=by_target, by_release=by_release)

@@ -1,4 +1,7 @@
-"""What a grid says about two releases: clients that were tried with both, and rules whose verdict differs."""
+"""What a grid says about two releases: tried clients, and rules that differ.
+
+The clients were tried with both releases. The rules have different verdicts.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,13 @@ from reports.records import (
 )
 from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.way import last_with_zookeeper
+
+_TALLIES = (
+    ("work", SOUND_VERDICTS),
+    ("fail", BROKEN_VERDICTS),
+    ("unsupported", (Verdict.INFORMATIONAL,)),
+    ("not judged", UNSETTLED_VERDICTS),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +97,12 @@ class RuleChanges:
 
     Attributes:
         changes: the rules that differ with the release.
-        with_quorum: those that differ because one end has ZooKeeper and the other KRaft: the last release with both differs in the same way.
+        with_quorum: those that differ because one end has ZooKeeper and the other KRaft: the last release with both
+            differs in the same way.
         compared: how many rules have a verdict on both.
         unclear: how many could not be judged on one of them.
-        is_quorum_mixed: whether some may differ with the quorum and not with the release: the grid does not have the last release with both.
+        is_quorum_mixed: whether some may differ with the quorum and not with the release: the grid does not have the
+            last release with both.
         absent: which of the releases the grid does not have, as the ids of targets; nothing is compared then.
     """
 
@@ -106,10 +118,11 @@ class RuleChanges:
         return tuple(change for change in self.changes if change.kind is kind)
 
 
-def client_changes(
-    grid: FoldedGrid, before: RecordedRelease, after: RecordedRelease
-) -> tuple[ClientChange, ...]:
-    """Return the clients of which operations were tried with both releases; operations that were tried with one of them do not count."""
+def client_changes(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelease) -> tuple[ClientChange, ...]:
+    """Return the clients whose operations were tried with both releases.
+
+    Operations that were tried with only one release do not count.
+    """
     tried: dict[str, list[tuple[str, ListenerCell, ListenerCell]]] = {}
     for each in tried_operations(grid):
         if {before.target, after.target} <= each.by_target.keys():
@@ -118,14 +131,9 @@ def client_changes(
     return tuple(_client_change(client, rows) for client, rows in tried.items())
 
 
-def _client_change(
-    client: str, rows: Sequence[tuple[str, ListenerCell, ListenerCell]]
-) -> ClientChange:
+def _client_change(client: str, rows: Sequence[tuple[str, ListenerCell, ListenerCell]]) -> ClientChange:
     settled = [row for row in rows if not {row[1].verdict, row[2].verdict} & {*UNSETTLED_VERDICTS}]
-    sound = [
-        (name, old.verdict in SOUND_VERDICTS, new.verdict in SOUND_VERDICTS)
-        for name, old, new in settled
-    ]
+    sound = [(name, old.verdict in SOUND_VERDICTS, new.verdict in SOUND_VERDICTS) for name, old, new in settled]
     return ClientChange(
         client=client,
         before=_tally(old for _, old, _ in rows),
@@ -134,14 +142,6 @@ def _client_change(
         gained=tuple(name for name, old, new in sound if new and not old),
         unclear=tuple(row[0] for row in rows if row not in settled),
     )
-
-
-_TALLIES = (
-    ("work", SOUND_VERDICTS),
-    ("fail", BROKEN_VERDICTS),
-    ("unsupported", (Verdict.INFORMATIONAL,)),
-    ("not judged", UNSETTLED_VERDICTS),
-)
 
 
 def _tally(cells: Iterable[ListenerCell]) -> str:
@@ -179,9 +179,7 @@ def _differences(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelea
     )
     compared, unclear, changes = 0, 0, []
     for clause in brokers.grid.clauses:
-        old, new = (
-            _worst(brokers.cells[clause.clause][index].listeners, shared) for index in indexes
-        )
+        old, new = (_worst(brokers.cells[clause.clause][index].listeners, shared) for index in indexes)
         if {old.verdict, new.verdict} & {*UNSETTLED_VERDICTS}:
             unclear += 1
             continue

@@ -1,7 +1,7 @@
-"""The requests that change between two releases, grouped by what that means for clients.
+"""The requests that change between two releases, grouped by effect on clients.
 
-Where one end has ZooKeeper and the other KRaft, some requests come or go with that and not with the release: those that 3.9, which has both, lists with
-one of them only. They are kept apart.
+Where one end has ZooKeeper and the other KRaft, some requests come or go with that and not with the release: those that
+3.9, which has both, lists with one of them only. They are kept apart.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ class RequestLine:
     Attributes:
         change: what it was and what it becomes.
         is_for_clients: whether clients send it; brokers send the others to each other.
-        too_old: the newest line of releases whose Java clients know no version that is left, "0.10.2"; empty if there is none.
-        missing_feature: the feature that it needs and that the newer release does not enable by itself; empty if there is none.
+        too_old: the newest line of releases whose Java clients know no version that is left, "0.10.2"; empty if there
+            is none.
+        missing_feature: the feature that it needs and that the newer release does not enable by itself; empty if there
+            is none.
     """
 
     change: RequestChange
@@ -111,11 +113,7 @@ class RequestLines:
     @property
     def gone_with_zookeeper(self) -> tuple[RequestLine, ...]:
         """The requests of clients that only brokers with ZooKeeper serve."""
-        return tuple(
-            line
-            for line in self.with_quorum
-            if line.is_for_clients and line.kind is RequestKind.GONE
-        )
+        return tuple(line for line in self.with_quorum if line.is_for_clients and line.kind is RequestKind.GONE)
 
 
 def request_lines(before: RecordedRelease, after: RecordedRelease) -> RequestLines:
@@ -141,14 +139,15 @@ def _line(change: RequestChange, after: RecordedRelease) -> RequestLine:
         change=change,
         is_for_clients=is_for_clients,
         too_old=too_old if is_for_clients else "",
-        missing_feature=missing_feature(after.profile(), change.api_key)
-        if change.kind is RequestKind.NEW
-        else "",
+        missing_feature=missing_feature(after.profile(), change.api_key) if change.kind is RequestKind.NEW else "",
     )
 
 
 def _too_old(change: RequestChange) -> str:
-    """Return the newest line of releases that know only versions that are not served any more; a client knows what its release serves."""
+    """Return the newest release line whose versions are all no longer served, else an empty text.
+
+    A client knows the versions that its release serves.
+    """
     _, left = change.served
     if left is None:
         return ""

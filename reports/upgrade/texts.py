@@ -1,4 +1,4 @@
-"""An upgrade as Markdown, as JSON, and as sections that the terminal and the pages show."""
+"""An upgrade as Markdown, as JSON, and as sections for the terminal and pages."""
 
 from __future__ import annotations
 
@@ -23,8 +23,17 @@ UPGRADE_SCHEMA_VERSION = 1
 _NONE = "–"
 
 
+_WITH_QUORUM = {
+    RequestKind.GONE: "Gone with ZooKeeper",
+    RequestKind.NEW: "New with KRaft",
+}
+
+
 class TextLine(NamedTuple):
-    """One line of a section: what or who it is about, empty if that is clear, and a text; a page has the space for a note."""
+    """One line of a section: a label, a text, and a note that only pages have space for.
+
+    The label says what or whom the line is about, and is empty if that is clear.
+    """
 
     label: str
     text: str
@@ -67,11 +76,7 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
 
 def _failing(upgrade: Upgrade) -> Section:
     """Return who fails after the upgrade: the question with which everybody comes."""
-    lines = [
-        TextLine(each.client, f"tried with both: {each.result}")
-        for each in upgrade.clients or ()
-        if each.lost
-    ]
+    lines = [TextLine(each.client, f"tried with both: {each.result}") for each in upgrade.clients or () if each.lost]
     by_clients: dict[str, list[str]] = {}
     for line in _newest_first(upgrade.requests.lost_by_clients):
         by_clients.setdefault(line.failing_clients, []).append(line.name)
@@ -83,9 +88,7 @@ def _failing(upgrade: Upgrade) -> Section:
         names = ", ".join(line.name for line in gone)
         lines.append(TextLine("All clients", f"fail if they send {names}: gone with ZooKeeper"))
     if not lines:
-        lines = [
-            TextLine("", "No client, by the recorded tables: no version of a request is lost.")
-        ]
+        lines = [TextLine("", "No client, by the recorded tables: no version of a request is lost.")]
     watch = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {upgrade.after.target}"
     lines.append(
         TextLine(
@@ -104,10 +107,7 @@ def _client_sections(upgrade: Upgrade) -> Iterator[Section]:
     if upgrade.clients is not None:
         ends = f"{upgrade.before.title} and {upgrade.after.title}"
         none = TextLine("", f"No operation of a client was tried with both {ends} in this grid.")
-        lines = [
-            TextLine(each.client, f"{each.before} → {each.after}. {each.result}")
-            for each in upgrade.clients
-        ]
+        lines = [TextLine(each.client, f"{each.before} → {each.after}. {each.result}") for each in upgrade.clients]
         yield Section(title="Your clients", lines=tuple(lines or [none]))
     yield Section(title="Java clients that Kafka supports", lines=tuple(_statements(upgrade)))
 
@@ -149,12 +149,6 @@ def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
     )
 
 
-_WITH_QUORUM = {
-    RequestKind.GONE: "Gone with ZooKeeper",
-    RequestKind.NEW: "New with KRaft",
-}
-
-
 def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[TextLine]:
     """Yield the requests for each thing that they mean, those that concern the newest clients first."""
     for meaning in dict.fromkeys(line.meaning for line in _newest_first(lines)):
@@ -174,21 +168,15 @@ def _rule_sections(upgrade: Upgrade) -> Iterator[Section]:
         return
     if rules.absent:
         absent = " and ".join(rules.absent)
-        yield Section(
-            title="Rules", lines=(TextLine("", f"This grid has no verdicts of {absent}."),)
-        )
+        yield Section(title="Rules", lines=(TextLine("", f"This grid has no verdicts of {absent}."),))
         return
     unclear = f"; {rules.unclear} could not be judged on one of them" if rules.unclear else ""
     differing = len(rules.changes) + len(rules.with_quorum)
     judged = counted(rules.compared, "rule")
     sentences = [f"{differing} of {judged} that were judged on both{unclear}."]
     if rules.is_quorum_mixed and differing:
-        sentences.append(
-            "Some may differ with KRaft and not with the release: this grid cannot tell."
-        )
-    yield Section(
-        title="Rules whose verdict differs", lines=tuple(TextLine("", each) for each in sentences)
-    )
+        sentences.append("Some may differ with KRaft and not with the release: this grid cannot tell.")
+    yield Section(title="Rules whose verdict differs", lines=tuple(TextLine("", each) for each in sentences))
     for kind in RuleKind:
         changes = rules.of(kind)
         title = f"Rules: {kind} ({len(changes)})"
@@ -221,8 +209,7 @@ def _features(upgrade: Upgrade) -> Section:
     return Section(
         title="Features of the cluster",
         lines=tuple(
-            TextLine(each.name, f"{each.before or _NONE} → {each.after or _NONE}")
-            for each in upgrade.features
+            TextLine(each.name, f"{each.before or _NONE} → {each.after or _NONE}") for each in upgrade.features
         ),
     )
 
@@ -255,14 +242,11 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, Any]:
         "to": _end(upgrade.after),
         "in_short": upgrade.in_short,
         "requests": [
-            _request(line, because_of_quorum=False)
-            for lines in upgrade.requests.by_kind.values()
-            for line in lines
+            _request(line, because_of_quorum=False) for lines in upgrade.requests.by_kind.values() for line in lines
         ]
         + [_request(line, because_of_quorum=True) for line in upgrade.requests.with_quorum],
         "features": [
-            {"name": each.name, "from": each.before or None, "to": each.after or None}
-            for each in upgrade.features
+            {"name": each.name, "from": each.before or None, "to": each.after or None} for each in upgrade.features
         ],
         "steps": [
             {

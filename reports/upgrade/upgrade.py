@@ -1,7 +1,9 @@
-"""What changes from one release of Apache Kafka to another: one computation for the command, the pages and the other forms.
+"""What changes from one release of Apache Kafka to another.
 
-The tables of releases are recorded from running brokers; clients and rules come from a grid, if one is given. `ends_named` finds the two
-releases by their names.
+The command, the pages and the other forms share this computation.
+
+The tables of releases are recorded from running brokers; clients and rules come from a grid, if one is given.
+`ends_named` finds the two releases by their names.
 """
 
 from __future__ import annotations
@@ -33,6 +35,10 @@ from reports.upgrade.way import (
     steps_between,
 )
 from reports.verdict_labels import counted
+
+_NOT_OLD = (RequestKind.GONE, RequestKind.LOWERED)
+"""The kinds of changes that take more than the oldest versions of a request."""
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +77,7 @@ class Upgrade:
         return f"In short: {'; '.join(_parts(self))}."
 
 
-def upgrade_between(
-    before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None
-) -> Upgrade:
+def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None) -> Upgrade:
     """Return what changes from one release to another; a grid has operations of clients, verdicts of rules, or both."""
     return Upgrade(
         before=before,
@@ -85,11 +89,6 @@ def upgrade_between(
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
     )
-
-
-_NOT_OLD = (RequestKind.GONE, RequestKind.LOWERED)
-"""The kinds of changes that take more than the oldest versions of a request."""
-_MOST_NAMED = 3
 
 
 def _parts(upgrade: Upgrade) -> Iterator[str]:
@@ -123,8 +122,8 @@ def _about_clients(clients: tuple[ClientChange, ...]) -> str:
     if not losing:
         tried = counted(len(clients), "client")
         return f"nothing breaks for the {tried} that {_agree(len(clients), 'was', 'were')} tried with both"
-    more = len(losing) - _MOST_NAMED
-    names = ", ".join([*losing[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    more = len(losing) - _MAX_NAMED
+    names = ", ".join([*losing[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
     return f"operations break for {names} ({len(losing)} of {len(clients)} tried with both)"
 
 
@@ -139,8 +138,9 @@ class UnknownRelease(Exception):
 def ends_named(before: str, after: str) -> tuple[RecordedRelease, RecordedRelease]:
     """Return the releases of two names.
 
-    A name is a release ("2.3.1"), its line if that has one recorded release ("2.3"), or the id of a target ("apache-kafka-2.3.1"); with
-    "-zookeeper" or "-kraft" it names one kind of quorum. Without that, both ends have the same one if that was recorded.
+    A name is a release ("2.3.1"), its line if that has one recorded release ("2.3"), or the id of a target
+    ("apache-kafka-2.3.1"); with "-zookeeper" or "-kraft" it names one kind of quorum. Without that, both ends have the
+    same one if that was recorded.
 
     Raises:
         UnknownRelease: a name is that of no recorded release, or the second release is not newer.

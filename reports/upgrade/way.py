@@ -1,7 +1,9 @@
-"""What stands between two releases: ZooKeeper until 3.9, KRaft from 4.0 on, old versions of requests, and the features of a cluster.
+"""What stands between two releases: ZooKeeper, KRaft, old requests and features.
 
-Sources: the upgrade notes of 3.9 and 4.0, the compatibility tables of 4.x, KIP-896, which removed old versions of requests from 4.0, and the
-recorded features.
+ZooKeeper exists until 3.9, and KRaft alone from 4.0 on. The features are features of a cluster.
+
+Sources: the upgrade notes of 3.9 and 4.0, the compatibility tables of 4.x, KIP-896, which removed old versions of
+requests from 4.0, and the recorded features.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from reference_model.profiles.profile import KRAFT, ZOOKEEPER, line_of, release_
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 
 FIRST_WITHOUT_OLD_VERSIONS = "4.0"
-"""The first release, of brokers and of clients, without the versions that KIP-896 removed; the first without ZooKeeper, too."""
+"""The first release, of brokers and of clients, without the versions that KIP-896 removed; the first without
+ZooKeeper, too."""
 OLDEST_WITH_IT = "2.1"
 """The oldest release, of clients and of brokers, that Kafka supports with those."""
 LAST_BEFORE = "3.9"
@@ -30,12 +33,8 @@ class Source:
     link: str
 
 
-UPGRADE_NOTES = Source(
-    title="upgrade notes of 4.0", link="https://kafka.apache.org/40/getting-started/upgrade"
-)
-UPGRADE_NOTES_OF_3_9 = Source(
-    title="upgrade notes of 3.9", link="https://kafka.apache.org/39/getting-started/upgrade"
-)
+UPGRADE_NOTES = Source(title="upgrade notes of 4.0", link="https://kafka.apache.org/40/getting-started/upgrade")
+UPGRADE_NOTES_OF_3_9 = Source(title="upgrade notes of 3.9", link="https://kafka.apache.org/39/getting-started/upgrade")
 COMPATIBILITY = Source(
     title="compatibility tables of 4.x",
     link="https://kafka.apache.org/42/getting-started/compatibility",
@@ -69,7 +68,10 @@ class UpgradeStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureChange:
-    """A feature of the cluster that differs: its versions and the level of a fresh cluster, empty if it is not supported."""
+    """A cluster feature that differs: its versions and its level in a fresh cluster.
+
+    The text is empty if the feature is not supported.
+    """
 
     name: str
     before: str
@@ -112,9 +114,7 @@ def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeS
             ends=(before, zookeeper),
         )
     elif before.quorum != after.quorum:
-        yield UpgradeStep(
-            text="This is a migration to KRaft, and no change of the release.", source=UPGRADE_NOTES
-        )
+        yield UpgradeStep(text="This is a migration to KRaft, and no change of the release.", source=UPGRADE_NOTES)
     if after.quorum == KRAFT and before.release != after.release:
         if before.quorum == KRAFT:
             yield from _oldest_metadata(before, after)
@@ -137,8 +137,7 @@ def _finalizing(after: RecordedRelease) -> UpgradeStep:
     is_old = has_old_versions(after.release)
     option = "--metadata" if is_old else "--release-version"
     return UpgradeStep(
-        text="When all brokers run the new release, finalize its features: "
-        f"kafka-features.sh upgrade {option} {line}",
+        text=f"When all brokers run the new release, finalize its features: kafka-features.sh upgrade {option} {line}",
         source=UPGRADE_NOTES_OF_3_9 if is_old else UPGRADE_NOTES,
     )
 
@@ -147,11 +146,7 @@ def last_with_zookeeper() -> tuple[RecordedRelease, RecordedRelease]:
     """Return the last release that runs with ZooKeeper: with that, and with KRaft."""
     zookeeper, kraft = (
         max(
-            (
-                each
-                for each in recorded_releases()
-                if each.quorum == quorum and has_old_versions(each.release)
-            ),
+            (each for each in recorded_releases() if each.quorum == quorum and has_old_versions(each.release)),
             key=lambda each: each.order,
         )
         for quorum in (ZOOKEEPER, KRAFT)
@@ -161,11 +156,7 @@ def last_with_zookeeper() -> tuple[RecordedRelease, RecordedRelease]:
 
 def _first_with_level(level: int) -> str:
     """Return the oldest release whose fresh clusters have a level of the version of metadata."""
-    return next(
-        each.release
-        for each in recorded_releases()
-        if _levels(each).get(METADATA_VERSION, 0) >= level
-    )
+    return next(each.release for each in recorded_releases() if _levels(each).get(METADATA_VERSION, 0) >= level)
 
 
 def feature_changes(before: RecordedRelease, after: RecordedRelease) -> tuple[FeatureChange, ...]:
@@ -188,10 +179,7 @@ def features_of(release: RecordedRelease, *, between: str = "-") -> dict[str, st
 
 
 def _supported(release: RecordedRelease) -> dict[str, Range]:
-    return {
-        each.name: Range(each.min_version, each.max_version)
-        for each in release.profile().supported_features
-    }
+    return {each.name: Range(each.min_version, each.max_version) for each in release.profile().supported_features}
 
 
 def _levels(release: RecordedRelease) -> dict[str, int]:

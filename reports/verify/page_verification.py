@@ -1,8 +1,8 @@
-"""Checks the pages and exports of a published grid: renders all of them again and compares.
+"""Checks the pages and exports of a published grid by rendering them again.
 
 What runs do not record is taken from the published grid: the paths of their folders, the lists of refused and noticed
-runs, tables that come from other reports, and the pictures of machines. `verification` compares these lists with the runs, and these tables
-with their reports if those are given.
+runs, tables that come from other reports, and the pictures of machines. `verification` compares these lists with the
+runs, and these tables with their reports if those are given.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from reports.site.whole_site import StatementWithoutEvidence, render_site
 from reports.verify.verification import GridDifference, rows_of
 from wire.foreign_json import read_foreign_json
 
-_ROLLED_UP = re.compile(
-    rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}"
-)
+_ROLLED_UP = re.compile(rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}")
 """Files that the roll-up writes and the rendering does not."""
 
 
@@ -36,10 +34,7 @@ def differing_pages(
     """Render a recomputed grid, and compare the bytes of every file with the published one."""
     missing = missing_run_lists(published)
     if missing:
-        yield from (
-            GridDifference("page", f"no page can be rendered: {name} is missing")
-            for name in missing
-        )
+        yield from (GridDifference("page", f"no page can be rendered: {name} is missing") for name in missing)
         return
     history = read_history_tables(recomputed)
     others = {name: read_history_table(published, name) for name in taken_over}

@@ -1,4 +1,6 @@
-"""Checks that a published grid follows from its runs: files, inputs, every row of every table, refused folders.
+"""Checks that a published grid follows from its runs.
+
+It checks files, inputs, every row of every table, and refused folders.
 
 The paths of run folders are not compared. Tables from other reports (`GIVEN_TABLES`) are compared only if those
 reports are given. `page_verification` checks the pages and exports.
@@ -76,9 +78,7 @@ def run_folders(roots: Iterable[Path]) -> list[Path]:
         raise error
 
     walks = (os.walk(root, onerror=refuse) for root in roots)
-    return sorted(
-        {Path(folder) for walk in walks for folder, _, files in walk if HEADER_FILE in files}
-    )
+    return sorted({Path(folder) for walk in walks for folder, _, files in walk if HEADER_FILE in files})
 
 
 def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDifference]:
@@ -100,9 +100,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[GridDif
         if run_id not in at_hand:
             yield GridDifference("run", f"{run_id} is not among the given runs")
         elif named[run_id] not in at_hand[run_id] and "" not in at_hand[run_id]:
-            yield GridDifference(
-                "run", f"{run_id} has another {HEADER_FILE} than the grid was made from"
-            )
+            yield GridDifference("run", f"{run_id} has another {HEADER_FILE} than the grid was made from")
     for run_id in sorted(at_hand.keys() - named.keys()):
         yield GridDifference("run", f"{run_id} is given, but not part of the published grid")
 
@@ -117,16 +115,10 @@ def differing_rows(
         if not files_of_table(published / TABLES_FOLDER, table):
             yield GridDifference(table, "the table is missing")
             continue
-        hashes = [
-            inputs_sha256(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
-        ]
+        hashes = [inputs_sha256(folder / TABLES_FOLDER, table) for folder in (published, recomputed)]
         if hashes[0] != hashes[1]:
-            yield GridDifference(
-                table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}"
-            )
-        theirs, ours = (
-            read_table(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
-        )
+            yield GridDifference(table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}")
+        theirs, ours = (read_table(folder / TABLES_FOLDER, table) for folder in (published, recomputed))
         for sentence in _differing_columns(theirs.column_names, ours.column_names):
             yield GridDifference(table, sentence)
         for sentence in _differing_rows(theirs, ours, key):
@@ -155,9 +147,7 @@ def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str
             yield f"{' / '.join(row_key)}: {sentence}"
 
 
-def differing_lists(
-    published: Path, recomputed: Path, *, of_last_roll_up: bool
-) -> Iterator[GridDifference]:
+def differing_lists(published: Path, recomputed: Path, *, of_last_roll_up: bool) -> Iterator[GridDifference]:
     """Compare two grids' lists of refused and noticed run folders, by the folders' names.
 
     Args:
@@ -184,9 +174,7 @@ def _entries(path: Path) -> Counter[str]:
 def _said(entry: Mapping[str, str]) -> Iterator[str]:
     yield entry["folder"].rstrip("/").rpartition("/")[2]
     # The reason names the other folder with this run id, and which one that is depends on their paths.
-    hidden = (
-        {"folder", "reason"} if entry.get("refusal") == RunRefusal.DUPLICATE_RUN_ID else {"folder"}
-    )
+    hidden = {"folder", "reason"} if entry.get("refusal") == RunRefusal.DUPLICATE_RUN_ID else {"folder"}
     yield from (value for name, value in entry.items() if name not in hidden)
 
 
@@ -216,9 +204,7 @@ def rows_of(folder: Path, table: str) -> list[Row]:
     return read
 
 
-def _by_key(
-    rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]
-) -> Mapping[tuple[str, ...], list[Row]]:
+def _by_key(rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]) -> Mapping[tuple[str, ...], list[Row]]:
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         found[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})

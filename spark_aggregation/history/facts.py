@@ -1,4 +1,6 @@
-"""Reads run folders, decides which are refused, and makes the facts of the others: all that tables are made from, without the example rows.
+"""Reads run folders, refuses invalid ones, and makes facts of the others.
+
+Tables are made from facts alone. Facts do not include the example rows.
 
 A batch of runs becomes eight frames of facts. `cells` are kept for good, because the transitions of a cell must stay
 correct when a run arrives late. The others are stored by day and kept until retention drops the day.
@@ -55,6 +57,29 @@ from spark_aggregation.session import fit_partitions
 from spark_aggregation.tables.cell_tables import judged_cells
 from spark_aggregation.tables.evidence import first_examples, read_failures, read_machines
 from spark_aggregation.tables.table_schemas import JUDGED_CELLS
+
+_OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
+RUNS = schema(
+    {},
+    {
+        **texts("run_id", "batch", "folder", "run_json_sha256"),
+        "day": DateType(),
+        "started_at": TimestampType(),
+        "finished_at": TimestampType(),
+        "exit_status": IntegerType(),
+        "example_rows": LongType(),
+        "exchange_rows": LongType(),
+        "tier": StringType(),
+        "whole": BooleanType(),
+        "corrects": StringType(),
+        "seed": LongType(),
+        **texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
+        **texts("system", "machine"),
+        "cpus": IntegerType(),
+        "load_at_start": DoubleType(),
+        "highest_load": DoubleType(),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,30 +312,6 @@ def facts_of(ingested: Ingested) -> Facts:
         "machines": ingested.machines.join(names, on="folder", how="inner"),
     }
     return Facts(**{name: as_table(frame, FACTS[name]) for name, frame in frames.items()})
-
-
-_OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
-RUNS = schema(
-    {},
-    {
-        **texts("run_id", "batch", "folder", "run_json_sha256"),
-        "day": DateType(),
-        "started_at": TimestampType(),
-        "finished_at": TimestampType(),
-        "exit_status": IntegerType(),
-        "example_rows": LongType(),
-        "exchange_rows": LongType(),
-        "tier": StringType(),
-        "whole": BooleanType(),
-        "corrects": StringType(),
-        "seed": LongType(),
-        **texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
-        **texts("system", "machine"),
-        "cpus": IntegerType(),
-        "load_at_start": DoubleType(),
-        "highest_load": DoubleType(),
-    },
-)
 
 
 def describe_runs(headers: DataFrame, batch: str) -> DataFrame:

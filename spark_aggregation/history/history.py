@@ -1,4 +1,6 @@
-"""The history of runs at a Hadoop URI: batches of facts, and the cumulative state after each batch.
+"""The history of runs at a Hadoop URI.
+
+It has batches of facts, and the cumulative state after each batch.
 
 ::
 
@@ -172,9 +174,7 @@ class RunHistory:
         text = json.dumps(entry) + "\n"
         commit = f"{batch.number:08}.json"
         try:
-            self._storage.publish_text(
-                f"{_COMMITS}/{commit}", text, draft=f"drafts/{batch.name}.json"
-            )
+            self._storage.publish_text(f"{_COMMITS}/{commit}", text, draft=f"drafts/{batch.name}.json")
         except AlreadyThere as error:
             raise HistoryMoved(_MOVED) from error
         self._newest = commit

@@ -1,4 +1,4 @@
-"""Cumulative state of all runs ever, small enough to be read and rewritten every night."""
+"""Cumulative state of all runs, small enough to read and rewrite every night."""
 
 from __future__ import annotations
 
@@ -97,17 +97,15 @@ class State:
     def columns_with(self, new: Facts, *, since: int | None = None) -> DataFrame:
         """Return the columns of all runs, including those of a batch.
 
-        `supplied_before` says whether a run supplied its column before the batch; it is null for the batch's own runs. `fold` uses
-        the returned frame more than once, so settle it first.
+        `supplied_before` says whether a run supplied its column before the batch; it is null for the batch's own runs.
+        `fold` uses the returned frame more than once, so settle it first.
 
         Args:
             new: the batch.
             since: the batch's `first_change`; None to check all columns again.
         """
         before = self.columns.withColumnRenamed("supplies", "supplied_before")
-        after = columns_of_runs(new.headers).withColumn(
-            "supplied_before", F.lit(None).cast("boolean")
-        )
+        after = columns_of_runs(new.headers).withColumn("supplied_before", F.lit(None).cast("boolean"))
         return supplying_columns(before.unionByName(after), since=since)
 
     @property

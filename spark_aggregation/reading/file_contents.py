@@ -1,11 +1,13 @@
-"""Summaries of the files of run folders, made on the executor that reads them, in one pass over their bytes.
+"""Summaries of run folders' files, made in one pass by the executor.
+
+The executor that reads a file also summarises it.
 
 Spark hands over complete files. From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings
 dictionary-encoded. The result is small whatever the file holds: its hash, its row count, and its rows aggregated.
 Spark's own reader and aggregation take several times as long for the same work.
 
-A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows. So does one
-beyond the limits of `reports.run_limits`, of which no more is read than the limits allow.
+A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows. So does
+one beyond the limits of `reports.run_limits`, of which no more is read than the limits allow.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from reports.records import (
     Column,
     Phase,
 )
-from reports.run_limits import MOST_ENTRIES, MOST_UNPACKED_BYTES, excess_of, limit
+from reports.run_limits import MAX_ENTRIES, MAX_UNPACKED_BYTES, excess_of, limit
 
-MOST_COMPARED = 32
+MAX_COMPARED = 32
 """Examples with a higher number are not compared with those of other targets.
 
 Properties have at most 22 examples written down with them; the median is 2.
@@ -52,14 +54,13 @@ _MEASURES = {
 }
 """Names of the measures of groups, by those that Arrow gives them.
 
-Rows are grouped twice: first each counts one example and has its number, then counts are summed and the smallest numbers kept.
+Rows are grouped twice: first each counts one example and has its number, then counts are summed and the smallest
+numbers kept.
 """
 _PATH = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
 
 
-def _list_of(
-    fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType
-) -> pa.ListType:
+def _list_of(fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType) -> pa.ListType:
     columns = [arrow_schema(fields).field(name) for name in names]
     # Nullable, so that rows that break the schema reach the roll-up, which refuses them.
     nullable = [pa.field(column.name, column.type) for column in columns]
@@ -102,7 +103,7 @@ CONTENTS = pa.schema(
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
 - `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
 - `latencies`: one entry per distinct `LATENCY_KEYS`, with `examples`, shrinking and rows without a latency left out;
-- `first_examples`: the generated examples up to number `MOST_COMPARED` that are written down with their property or
+- `first_examples`: the generated examples up to number `MAX_COMPARED` that are written down with their property or
   whose exchanges a run keeps (the first ones of each property, and failures);
 - `exchanges`: the exchanges of examples up to that number.
 """
@@ -120,9 +121,7 @@ class _TooLarge(Exception):
     """The rows of a file are beyond a limit; the message is the reason."""
 
 
-def read_contents(
-    batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]
-) -> Iterator[pa.RecordBatch]:
+def read_contents(batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
     """Summarize files; made for `DataFrame.mapInArrow`.
 
     Args:
@@ -185,15 +184,11 @@ def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _F
         "partials": _entries(_PARTIALS, _grouped(groups, PARTIAL_KEYS, [least, summed])),
         "reached": _entries(_REACHED, _grouped(generated, REACHED_KEYS, [summed])),
         "latencies": _entries(_LATENCIES, _grouped(timed, LATENCY_KEYS, [summed])),
-        "first_examples": _entries(
-            _FIRST_EXAMPLES, pa.Table.from_batches([early.filter(compared)])
-        ),
+        "first_examples": _entries(_FIRST_EXAMPLES, pa.Table.from_batches([early.filter(compared)])),
     }
 
 
-def _grouped(
-    rows: pa.Table, keys: Sequence[str], measures: Sequence[tuple[str | list[str], str]]
-) -> pa.Table:
+def _grouped(rows: pa.Table, keys: Sequence[str], measures: Sequence[tuple[str | list[str], str]]) -> pa.Table:
     """Group rows by key columns, in which null is a value like any other.
 
     Returns:
@@ -214,16 +209,14 @@ def _read_exchanges(content: pa.Buffer) -> _Found:
 
 
 def _is_early(numbers: pa.Array) -> pa.BooleanArray:
-    return pc.and_(pc.greater_equal(numbers, 1), pc.less_equal(numbers, MOST_COMPARED))
+    return pc.and_(pc.greater_equal(numbers, 1), pc.less_equal(numbers, MAX_COMPARED))
 
 
 def _may_be_compared(rows: pa.RecordBatch, pinned_examples: Mapping[str, int]) -> pa.BooleanArray:
     """Return which examples are written down with their property, or have their exchanges kept."""
     properties = rows["property"]
     names = pa.array(pinned_examples.keys(), pa.string())
-    pinned = pa.array(pinned_examples.values(), pa.int32()).take(
-        pc.index_in(properties.dictionary, value_set=names)
-    )
+    pinned = pa.array(pinned_examples.values(), pa.int32()).take(pc.index_in(properties.dictionary, value_set=names))
     last = pc.max_element_wise(pinned, SAMPLED_EXAMPLES_PER_PROPERTY).take(properties.indices)
     is_first = pc.less_equal(rows["example_number"], last)
     return pc.or_(is_first, rows["failure_signature"].is_valid())
@@ -233,9 +226,7 @@ def _are_generated(rows: pa.RecordBatch | pa.Table) -> pa.BooleanArray:
     return pc.equal(rows["phase"].cast(pa.string()), Phase.GENERATE.value).fill_null(False)
 
 
-def _read_rows(
-    content: pa.Buffer, fields: Sequence[Column], names: Sequence[str]
-) -> pa.RecordBatch:
+def _read_rows(content: pa.Buffer, fields: Sequence[Column], names: Sequence[str]) -> pa.RecordBatch:
     """Read columns of a Parquet file.
 
     Raises:
@@ -244,10 +235,7 @@ def _read_rows(
     """
     few_values = {column.name for column in fields if column.dictionary}
     expected = pa.schema(
-        [
-            pa.field(name, _NUMBERED) if name in few_values else arrow_schema(fields).field(name)
-            for name in names
-        ]
+        [pa.field(name, _NUMBERED) if name in few_values else arrow_schema(fields).field(name) for name in names]
     )
     try:
         return _read_columns(content, fields, expected)
@@ -255,10 +243,11 @@ def _read_rows(
         raise _Damaged from error
 
 
-def _read_columns(
-    content: pa.Buffer, fields: Sequence[Column], expected: pa.Schema
-) -> pa.RecordBatch:
-    """Read the columns of `expected`, if the footer says that the file is within the limits and has the columns of `fields`."""
+def _read_columns(content: pa.Buffer, fields: Sequence[Column], expected: pa.Schema) -> pa.RecordBatch:
+    """Read the columns of `expected` from a file within the limits.
+
+    The footer must list the columns of `fields`.
+    """
     source = pa.BufferReader(content)
     metadata = pq.read_metadata(source)
     if excess := excess_of(metadata):
@@ -271,9 +260,7 @@ def _read_columns(
     optional = {each.name for each in fields if each.optional}
     lacking = optional.intersection(expected.names) - set(there)
     # With a dictionary, a text that many rows repeat is in memory once.
-    texts = [
-        name for name in expected.names if name in there and expected.field(name).type in _TEXTS
-    ]
+    texts = [name for name in expected.names if name in there and expected.field(name).type in _TEXTS]
     with pq.ParquetFile(source, metadata=metadata, read_dictionary=texts) as file:
         columns = [name for name in expected.names if name not in lacking]
         found = file.read(columns=columns, use_threads=False)
@@ -302,8 +289,8 @@ def _check_size(columns: Sequence[pa.Array]) -> None:
         if pa.types.is_dictionary(column.type):
             lengths = pc.binary_length(column.dictionary).cast(pa.int64())
             size += pc.sum(lengths.take(column.indices)).as_py() or 0
-    if size > MOST_UNPACKED_BYTES:
-        raise _TooLarge(f"its texts take {size:,} bytes; {limit(MOST_UNPACKED_BYTES)}")
+    if size > MAX_UNPACKED_BYTES:
+        raise _TooLarge(f"its texts take {size:,} bytes; {limit(MAX_UNPACKED_BYTES)}")
 
 
 def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
@@ -335,8 +322,8 @@ def _entries(type_: pa.ListType, rows: pa.Table) -> pa.Array:
         _TooLarge: the list would be beyond a limit.
     """
     fields = list(type_.value_type)
-    if len(rows) > MOST_ENTRIES:
-        raise _TooLarge(f"{len(rows):,} of its rows differ; {limit(MOST_ENTRIES)}")
+    if len(rows) > MAX_ENTRIES:
+        raise _TooLarge(f"{len(rows):,} of its rows differ; {limit(MAX_ENTRIES)}")
     columns = [rows[field.name].combine_chunks() for field in fields]
     _check_size(columns)
     plain = [column.cast(field.type) for column, field in zip(columns, fields, strict=True)]

@@ -1,4 +1,6 @@
-"""Operations on frames of any content: apply a schema, make an empty frame, cut off a frame's lineage.
+"""Operations on frames of any content.
+
+They apply a schema, make an empty frame, or cut off a frame's lineage.
 
 Several small queries run at once, because planning each one takes longer than computing it.
 """
@@ -12,6 +14,10 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+_AT_ONCE = 4
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def as_table(frame: DataFrame, schema: StructType) -> DataFrame:
@@ -50,12 +56,6 @@ def checkpointed(frame: DataFrame, *, whole: bool = False) -> DataFrame:
     return (frame.coalesce(1) if one else frame).localCheckpoint(eager=True)
 
 
-_AT_ONCE = 4
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
 def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Call a function that waits for Spark on each item, a few items at a time.
 
@@ -66,10 +66,6 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def checkpointed_together(
-    frames: Mapping[str, DataFrame], *, whole: bool = False
-) -> dict[str, DataFrame]:
+def checkpointed_together(frames: Mapping[str, DataFrame], *, whole: bool = False) -> dict[str, DataFrame]:
     """Checkpoint frames that do not depend on each other, a few at a time; see `frames.checkpointed`."""
-    return dict(
-        zip(frames, for_each(partial(checkpointed, whole=whole), frames.values()), strict=True)
-    )
+    return dict(zip(frames, for_each(partial(checkpointed, whole=whole), frames.values()), strict=True))

@@ -1,4 +1,7 @@
-"""Which run folders do not count, and why: the rules of `history.facts.ingest`, each with a name and a sentence."""
+"""Rules by which run folders do not count, each with a name and a sentence.
+
+`history.facts.ingest` applies the rules.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,19 @@ from reports.records import (
     RunRefusal,
     Verdict,
 )
-from reports.refused_runs import MOST_NAMED, TESTS_FAILED
+from reports.refused_runs import MAX_NAMED, TESTS_FAILED
 from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
-from wire.foreign_json import MOST_DEPTH
+from wire.foreign_json import MAX_DEPTH
 
 RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
-INSTANT_PATTERN = (
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
-    "(Z|[+-][0-9]{2}:[0-9]{2})$"
-)
+INSTANT_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL_OF_FOLDER = ("folder", *CELL)
 
 
-def refusals(
-    headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame
-) -> DataFrame:
+def refusals(headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame) -> DataFrame:
     """Decide whether each folder counts; if it does not, name the first reason that applies.
 
     Args:
@@ -86,9 +84,7 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
         "sha256",
         "header",
         (sound & ~F.col("again")).alias("counts"),
-        F.coalesce("verdict.refusal", F.when(differs, RunRefusal.DUPLICATE_RUN_ID.value)).alias(
-            "refusal"
-        ),
+        F.coalesce("verdict.refusal", F.when(differs, RunRefusal.DUPLICATE_RUN_ID.value)).alias("refusal"),
         F.coalesce("verdict.reason", taken).alias("reason"),
     )
 
@@ -97,7 +93,8 @@ def _files(contents: DataFrame) -> DataFrame:
     """Sum up the files of each folder.
 
     Returns:
-        One row per folder: `example_rows`, `incomplete_rows`, `client_rows`, `exchange_rows`, `files` (their names and hashes),
+        One row per folder: `example_rows`, `incomplete_rows`, `client_rows`, `exchange_rows`, `files` (their names and
+            hashes),
         `damaged` (names) and `excess` (the first file beyond a limit, and why; null if there is none).
     """
     return contents.groupBy("folder").agg(
@@ -126,9 +123,7 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
     planned = planned_cells(headers).select(
         *_CELL_OF_FOLDER, F.col("run_id").alias("planned_run_id"), excused.alias("excused")
     )
-    rows = partials.join(
-        planned.distinct().hint("shuffle_hash"), on=list(_CELL_OF_FOLDER), how="left"
-    )
+    rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL_OF_FOLDER), how="left")
     wrong = (
         ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
         | ~F.col("phase").isin([phase.value for phase in Phase])
@@ -136,17 +131,12 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
     )
     unplanned = F.col("planned_run_id").isNull()
     violated = (
-        (F.col("verdict") == Verdict.VIOLATES.value)
-        & (F.col("phase") == Phase.GENERATE.value)
-        & ~F.col("excused")
+        (F.col("verdict") == Verdict.VIOLATES.value) & (F.col("phase") == Phase.GENERATE.value) & ~F.col("excused")
     )
     return rows.groupBy("folder").agg(
         F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"),
         F.collect_set(F.when(violated, F.col("clause"))).alias("violated"),
-        *(
-            F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}")
-            for name in REFUSAL_OF_UNKNOWN
-        ),
+        *(F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}") for name in REFUSAL_OF_UNKNOWN),
     )
 
 
@@ -156,9 +146,7 @@ def _refusal(found: DataFrame) -> Column:
     cell_clauses, cell_targets = (
         _unlisted(found, name, found["header.planned_cells"][name]) for name in REFUSAL_OF_UNKNOWN
     )
-    row_clauses, row_targets = (
-        _unlisted(found, name, found[f"unplanned_{name}"]) for name in REFUSAL_OF_UNKNOWN
-    )
+    row_clauses, row_targets = (_unlisted(found, name, found[f"unplanned_{name}"]) for name in REFUSAL_OF_UNKNOWN)
     wrong_rows = found["wrong_rows"] + found["incomplete_rows"]
     rows_differ = (found["example_rows"] != footer["example_rows"]) | (
         found["exchange_rows"] != footer["exchange_rows"]
@@ -169,9 +157,7 @@ def _refusal(found: DataFrame) -> Column:
             _because(RunRefusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
         )
         .when(
-            F.json_object_keys("text").isNull()
-            | _goes_on(found["text"])
-            | _is_too_deep(found["text"]),
+            F.json_object_keys("text").isNull() | _goes_on(found["text"]) | _is_too_deep(found["text"]),
             _because(RunRefusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
         )
         .when(
@@ -230,7 +216,7 @@ def _goes_on(text: Column) -> Column:
 
 def _is_too_deep(text: Column) -> Column:
     """Return whether an object in JSON is nested more deeply than the reader of a single folder allows."""
-    limited = {"maxNestingDepth": str(MOST_DEPTH)}
+    limited = {"maxNestingDepth": str(MAX_DEPTH)}
     return F.from_json(text, "MAP<STRING, STRING>", limited).isNull()
 
 
@@ -257,9 +243,9 @@ def _has_another_role(found: DataFrame) -> Column:
 
 
 def _role_reason(found: DataFrame) -> Column:
-    return F.when(
-        _of_brokers(found), F.lit("its clauses are those of brokers, but its rows name clients")
-    ).otherwise(F.lit("its clauses are those of clients, but it has rows that name no client"))
+    return F.when(_of_brokers(found), F.lit("its clauses are those of brokers, but its rows name clients")).otherwise(
+        F.lit("its clauses are those of clients, but it has rows that name no client")
+    )
 
 
 def _unexplained(found: DataFrame) -> Column:
@@ -274,7 +260,7 @@ def _status_reason(found: DataFrame) -> Column:
     return F.format_string(
         "its exit status is %d, but it has violations of %s",
         found["header.footer.exit_status"],
-        F.array_join(F.slice(_unexplained(found), 1, MOST_NAMED), ", "),
+        F.array_join(F.slice(_unexplained(found), 1, MAX_NAMED), ", "),
     )
 
 
@@ -285,7 +271,7 @@ def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
 
 def _unknown(name: str, what: str, ids: Column) -> Column:
     sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
-    named = F.array_join(F.slice(ids, 1, MOST_NAMED), ", ")
+    named = F.array_join(F.slice(ids, 1, MAX_NAMED), ", ")
     return _because(REFUSAL_OF_UNKNOWN[name], F.concat(sentence, named))
 
 
@@ -319,7 +305,10 @@ def _damaged_reason() -> Column:
 
 
 def _altered_files() -> Column:
-    """Return the name and expected hash of each file that does not match the footer; the hash is empty if it lists none."""
+    """Return the name and expected hash of each file that does not match the footer.
+
+    The hash is empty if the footer does not list the file.
+    """
     there = "try_element_at(map_from_entries(coalesce(files, array())), file.key)"
     differs = f"coalesce({there}, '{_EMPTY}') <> file.value"
     altered = f"filter(map_entries(header.footer.files), file -> {differs})"
@@ -352,10 +341,7 @@ def _breaks_schema(header: Column) -> Column:
         | ~header["started_at"].rlike(INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
         | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
-        | (
-            header["footer"]["finished_at"].isNotNull()
-            & F.try_to_timestamp(header["footer"]["finished_at"]).isNull()
-        )
+        | (header["footer"]["finished_at"].isNotNull() & F.try_to_timestamp(header["footer"]["finished_at"]).isNull())
         | ~header["run_id"].rlike(RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
     )

@@ -1,8 +1,9 @@
-"""Reads run folders: headers, summaries of the files of their tables, and single rows.
+"""Reads run folders: headers, summaries of table files, and single rows.
 
-`screened` first leaves out those that Spark must not open: those with links or with too much in them, and those that it would drop without
-a word, because something in their paths is not UTF-8. Only local folders are examined. On other file systems there are no links, and what
-is too large is refused once its length is known (`list_files`) or its footer is read (`file_contents`).
+`screened` first leaves out those that Spark must not open: those with links or with too much in them, and those that it
+would drop without a word, because something in their paths is not UTF-8. Only local folders are examined. On other file
+systems there are no links, and what is too large is refused once its length is known (`list_files`) or its footer is
+read (`file_contents`).
 
 Nothing read here fails the job. A damaged file is marked and counts as having no rows. Its run is then refused because
 the footer counts more rows, and the reason names the file. The footer's hashes reveal a missing or changed file.
@@ -26,7 +27,7 @@ from pyspark.sql.types import StructType
 from reports.record_paths import fault_of_path, shown_path
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
 from reports.refused_runs import RefusedRun
-from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files, is_special, kind_of
+from reports.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
 from spark_aggregation.errors import PathNotFound, check_path
 from spark_aggregation.reading.file_contents import CONTENTS, PARTIAL_KEYS, read_contents
 from spark_aggregation.reading.schema import HEADER
@@ -45,28 +46,22 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
 
     Returns:
         `path` (the file's URI) and `content`; without empty files, which Spark leaves out, and those of more than
-        `LARGEST_FILE_BYTES`, because a file is held completely in memory, more than once.
+        `MAX_FILE_BYTES`, because a file is held completely in memory, more than once.
 
     Raises:
         PathNotFound: a root does not exist.
     """
-    reader = (
-        spark.read.format("binaryFile")
-        .option("recursiveFileLookup", True)
-        .option("ignoreCorruptFiles", True)
-    )
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", True).option("ignoreCorruptFiles", True)
     try:
         files = reader.load(list(roots))
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         missing = (error.getMessageParameters() or {}).get("path", "a path").removeprefix("file:")
-        raise PathNotFound(
-            f"{missing} does not exist; give run folders, or folders of them"
-        ) from error
+        raise PathNotFound(f"{missing} does not exist; give run folders, or folders of them") from error
     # Spark filters by this column before it opens a file, which it does not by the column `path`.
     path = F.col("_metadata.file_path")
-    return files.where(F.col("length") <= LARGEST_FILE_BYTES).select(path.alias("path"), "content")
+    return files.where(F.col("length") <= MAX_FILE_BYTES).select(path.alias("path"), "content")
 
 
 def read_headers(files: DataFrame) -> DataFrame:
@@ -105,9 +100,7 @@ def planned_cells(headers: DataFrame) -> DataFrame:
     )
 
 
-def read_tables(
-    files: DataFrame, *, without: Sequence[str], pinned_examples: Mapping[str, int]
-) -> DataFrame:
+def read_tables(files: DataFrame, *, without: Sequence[str], pinned_examples: Mapping[str, int]) -> DataFrame:
     """Summarize every file of run folders' tables for the roll-up, in one pass.
 
     Args:
@@ -126,9 +119,7 @@ def read_tables(
     return chosen.mapInArrow(read, from_arrow_schema(CONTENTS))
 
 
-def read_rows(
-    spark: SparkSession, roots: Sequence[str], table: str, schema: StructType
-) -> DataFrame:
+def read_rows(spark: SparkSession, roots: Sequence[str], table: str, schema: StructType) -> DataFrame:
     """Read every row of a table under `roots`: `folder` (of its run) and the columns of its schema."""
     path: Column = F.col("_metadata.file_path")
     rows = (
@@ -145,10 +136,10 @@ def read_rows(
 def partial_aggregates(contents: DataFrame) -> DataFrame:
     """Merge the partial aggregates of single files: what is left of 10^8 example rows after one pass.
 
-    The long form is intentional. Counts, the days on which a failure was seen and its smallest example are sums, minima and
-    maxima over the same few rows. Merging two nights is therefore one `groupBy`, and what a grid shows is derived later.
-    What examples reached is counted separately, per cell, and so are latencies, per column of the grid. As further keys
-    here they would turn one row into three and ten rows.
+    The long form is intentional. Counts, the days on which a failure was seen and its smallest example are sums, minima
+    and maxima over the same few rows. Merging two nights is therefore one `groupBy`, and what a grid shows is derived
+    later. What examples reached is counted separately, per cell, and so are latencies, per column of the grid. As
+    further keys here they would turn one row into three and ten rows.
 
     Args:
         contents: as `read_tables` returns them.
@@ -197,9 +188,7 @@ def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def parent(path: Column, *, levels: int) -> Column:
     """Cut the last `levels` names off a path."""
-    return path.substr(
-        F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -levels)) - 1
-    )
+    return path.substr(F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -levels)) - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +253,10 @@ def _has_runs(path: Path) -> bool:
 
 
 def _other_parts(folder: Path, refused: Collection[Path]) -> Iterator[str]:
-    """Return the largest folders that contain nothing refused, as Spark reads them: without a meaning of * and the like."""
+    """Yield the largest folders that contain nothing refused, escaped for Spark.
+
+    Spark then sees no pattern in * and similar characters.
+    """
     if folder in refused or fault_of_path(folder):
         return
     if not any(folder in path.parents for path in refused):

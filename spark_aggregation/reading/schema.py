@@ -42,9 +42,7 @@ _SPARK_TYPES: MappingProxyType[ColumnType, DataType] = MappingProxyType(
 
 def spark_schema(fields: Sequence[records.Column]) -> StructType:
     """Return the Spark schema of a record table, with columns in the order of `fields`."""
-    return StructType(
-        [StructField(column.name, _SPARK_TYPES[column.type], column.nullable) for column in fields]
-    )
+    return StructType([StructField(column.name, _SPARK_TYPES[column.type], column.nullable) for column in fields])
 
 
 def texts(*names: str) -> dict[str, DataType]:
@@ -52,9 +50,7 @@ def texts(*names: str) -> dict[str, DataType]:
     return dict.fromkeys(names, StringType())
 
 
-def schema(
-    columns: Mapping[str, DataType], optional: Mapping[str, DataType] | None = None
-) -> StructType:
+def schema(columns: Mapping[str, DataType], optional: Mapping[str, DataType] | None = None) -> StructType:
     """Return a schema of columns that are never null, followed by those that may be."""
     return StructType(
         [
@@ -90,9 +86,7 @@ HEADER = schema(
                 texts("file_sha256", "language", "like", "folder", "commit"),
             )
         ),
-        "clauses": ArrayType(
-            schema(texts("id", "role", "level", "source", "statement", "location", "meaning"))
-        ),
+        "clauses": ArrayType(schema(texts("id", "role", "level", "source", "statement", "location", "meaning"))),
         "planned_cells": ArrayType(
             schema(
                 {
@@ -134,9 +128,7 @@ HEADER = schema(
 """A complete `run.json`; a run that was cut off has no `footer`."""
 
 
-FAILURE_FACTS = schema(
-    {}, texts("property_name", "kind", "message", "example", "verdict", "known_violation")
-)
+FAILURE_FACTS = schema({}, texts("property_name", "kind", "message", "example", "verdict", "known_violation"))
 """The fields that are read from a failure's `failure.json`."""
 
 

@@ -1,4 +1,7 @@
-"""Files on any Hadoop file system: the few operations that a history needs besides reading and writing tables."""
+"""Files on any Hadoop file system, for what a history needs besides tables.
+
+The history needs few operations besides reading and writing tables.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,10 @@ from urllib.parse import unquote
 from pyspark.sql import SparkSession
 
 _IS_URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+_SMALL_BYTES = 20_000_000
+"""About 5 * 10^6 rows, at the 4 bytes per row that real runs take."""
 
 
 class AlreadyThere(Exception):
@@ -75,7 +82,9 @@ class Storage:
             stream.close()
 
     def publish_text(self, name: str, text: str, *, draft: str) -> None:
-        """Create a small file atomically, from a draft of which no other process may use the name: complete, or not at all.
+        """Create a small file atomically: complete, or not at all.
+
+        No other process may use the name of the draft.
 
         Raises:
             AlreadyThere: the file exists; nothing is changed.
@@ -86,9 +95,7 @@ class Storage:
             self.delete(draft)
             raise AlreadyThere(self.uri(name))
         # Renaming without the overwrite option fails if another process was faster.
-        context = self._hadoop.FileContext.getFileContext(
-            self._path("").toUri(), self._configuration
-        )
+        context = self._hadoop.FileContext.getFileContext(self._path("").toUri(), self._configuration)
         rename = getattr(self._hadoop, "Options$Rename")
         options = self._gateway.new_array(rename, 1)
         options[0] = rename.NONE
@@ -121,10 +128,6 @@ class Storage:
 def is_uri(path: str) -> bool:
     """Return whether a path names its file system."""
     return _IS_URI.match(path) is not None
-
-
-_SMALL_BYTES = 20_000_000
-"""About 5 * 10^6 rows, at the 4 bytes per row that real runs take."""
 
 
 def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:

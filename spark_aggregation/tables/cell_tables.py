@@ -1,4 +1,6 @@
-"""The grid: one verdict per clause, target and listener, and the tables that describe its rows and columns.
+"""The grid: one verdict per clause, target and listener.
+
+Other tables describe its rows and columns.
 
 `columns` decides which run supplies a column.
 """
@@ -69,10 +71,7 @@ def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFram
 
 def _counts(partials: DataFrame) -> DataFrame:
     generated = partials.where(F.col("phase") == Phase.GENERATE.value)
-    per_verdict = [
-        F.sum(F.when(F.col("verdict") == verdict, F.col("examples"))).alias(verdict)
-        for verdict in _COUNTS
-    ]
+    per_verdict = [F.sum(F.when(F.col("verdict") == verdict, F.col("examples"))).alias(verdict) for verdict in _COUNTS]
     return generated.groupBy(*_RUN_CELL).agg(F.sum("examples").alias("examples"), *per_verdict)
 
 
@@ -81,9 +80,7 @@ def _failures(partials: DataFrame) -> DataFrame:
         partials.where("failure_signature IS NOT NULL"),
         [*_RUN_CELL, "failure_signature", "verdict"],
     )
-    failure = F.struct(
-        F.col("failure_signature").alias("signature"), "verdict", "smallest_example", "examples"
-    )
+    failure = F.struct(F.col("failure_signature").alias("signature"), "verdict", "smallest_example", "examples")
     return distinct.groupBy(*_RUN_CELL).agg(
         F.count_if(F.col("verdict") == Verdict.VIOLATES.value).alias("distinct_failures"),
         F.array_sort(F.collect_list(failure)).alias("failures"),
@@ -124,7 +121,8 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
         shown: as `run_selection.shown_runs` returns them.
 
     Returns:
-        One row per `target`, `listener` and `role`, by the newest of its runs: `implementation`, `release`, `release_order` (the release's
+        One row per `target`, `listener` and `role`, by the newest of its runs: `implementation`, `release`,
+        `release_order` (the release's
         leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
         `run_id`, `started_at`, `language` (of a client library; else null), `like` (the release that it is judged
         like; null for itself), `commit` (Kafka's, of a build in a folder; else null).
@@ -192,11 +190,7 @@ def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
     group = ("clause", "implementation", "listener")
     by_release = Window.partitionBy(*group).orderBy("release_order", "release", "target")
     variant = F.row_number().over(Window.partitionBy(*group, "release").orderBy("target"))
-    releases = (
-        cells.join(described, on=list(COLUMN), how="inner")
-        .withColumn("variant", variant)
-        .where("variant = 1")
-    )
+    releases = cells.join(described, on=list(COLUMN), how="inner").withColumn("variant", variant).where("variant = 1")
     steps = releases.select(
         *group,
         F.lag("target").over(by_release).alias("from_target"),

@@ -1,4 +1,4 @@
-"""Tables of counts: what examples reached, how long responses took, how fast runs were, how flaky cells are."""
+"""Tables of counts: reach of examples, response times, run speed, flaky cells."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
         `ignored`, `silent` and `none` (nothing was exchanged); the sorted `error_codes` of responses.
     """
     per_outcome = [
-        F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(
-            name
-        )
+        F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(name)
         for outcome, name in _OUTCOMES.items()
     ]
     return (
@@ -63,9 +61,7 @@ def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
         One row per `target`, `listener` and `bucket` (see `reports.records`): `examples`.
     """
     timed = latencies.join(shown, on=["run_id", *COLUMN], how="left_semi")
-    return timed.groupBy(*COLUMN, F.col("latency_bucket").alias("bucket")).agg(
-        F.sum("examples").alias("examples")
-    )
+    return timed.groupBy(*COLUMN, F.col("latency_bucket").alias("bucket")).agg(F.sum("examples").alias("examples"))
 
 
 def speed(headers: DataFrame, cells: DataFrame) -> DataFrame:
@@ -125,9 +121,7 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
         One row per cell that was ever flaky: `clause`, `target`, `listener`, `failed`, `repeats`, `rate`, `low`,
         `high`, `runs` (in how many it was flaky).
     """
-    counting = columns.where("supplies").join(
-        runs.where("kept").select("run_id"), on="run_id", how="left_semi"
-    )
+    counting = columns.where("supplies").join(runs.where("kept").select("run_id"), on="run_id", how="left_semi")
     summed = (
         of_columns(repeated, counting)
         .groupBy(*CELL)

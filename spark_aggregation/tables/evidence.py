@@ -1,4 +1,6 @@
-"""Evidence of failures: the files of their folders, and how other targets responded to the same example.
+"""Evidence of failures: their files, and other targets' responses.
+
+The responses are to the same example as the failure.
 
 Examples of two runs with the same clause, property, listener and number are the same in two cases: both are among the
 examples written down with their property (`pinned_examples` of the headers), or both runs kept the bytes that they
@@ -31,9 +33,7 @@ def read_failures(files: DataFrame) -> DataFrame:
         `reproducer` (texts), `pcap` (bytes); null for a missing file.
     """
     path = F.col("path")
-    names = "|".join(
-        name.replace(".", "[.]") for name in (FACTS_FILE, DUMP_FILE, REPRODUCER_FILE, CAPTURE_FILE)
-    )
+    names = "|".join(name.replace(".", "[.]") for name in (FACTS_FILE, DUMP_FILE, REPRODUCER_FILE, CAPTURE_FILE))
     return (
         files.where(path.rlike(f"/failures/[^/]+/({names})$"))
         .select(
@@ -59,14 +59,13 @@ def read_machines(files: DataFrame) -> DataFrame:
         files: as `run_files.list_files` returns them.
 
     Returns:
-        One row per file: `folder` (the run's), `target`, `listener`, `machine` (the file's text); without files that do not
+        One row per file: `folder` (the run's), `target`, `listener`, `machine` (the file's text); without files that do
+            not
         name a target and a listener.
     """
     path = F.col("path")
     text = F.try_validate_utf8(F.col("content").cast("string"))
-    columns = [
-        F.get_json_object("machine", f"$.{name}").alias(name) for name in ("target", "listener")
-    ]
+    columns = [F.get_json_object("machine", f"$.{name}").alias(name) for name in ("target", "listener")]
     return (
         files.where(path.rlike(f"/{MACHINES_FOLDER}/[^/]+[.]json$"))
         .select(parent(path, levels=2).alias("folder"), text.alias("machine"))
@@ -146,7 +145,8 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
 
     Returns:
         One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
-        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text), `hex_dump`,
+        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text),
+        `hex_dump`,
         `reproducer`, `pcap`. Whatever the folder lacks is null.
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
@@ -177,18 +177,16 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
     """
     is_client = F.max(F.col("role") == Role.CLIENT.value).alias("is_client")
-    shown = examples.join(
-        cells.select("run_id", *CELL), on=["run_id", *CELL], how="left_semi"
-    ).join(targets.groupBy("target").agg(is_client), on="target", how="inner")
+    shown = examples.join(cells.select("run_id", *CELL), on=["run_id", *CELL], how="left_semi").join(
+        targets.groupBy("target").agg(is_client), on="target", how="inner"
+    )
     failed = cells.select("run_id", *CELL, F.inline("failures")).select(
         "run_id",
         *CELL,
         F.col("signature").alias("failure_signature"),
         F.col("smallest_example").alias("example_number"),
     )
-    origin = shown.join(
-        failed, on=["run_id", *CELL, "failure_signature", "example_number"], how="left_semi"
-    ).select(
+    origin = shown.join(failed, on=["run_id", *CELL, "failure_signature", "example_number"], how="left_semi").select(
         F.col("failure_signature").alias("signature"),
         *_EXAMPLE,
         F.col("target").alias("own_target"),

@@ -1,4 +1,7 @@
-"""Tables from the reports of other commands: the mutation score, and the log of changes between releases."""
+"""Tables from the reports of other commands.
+
+The reports are the mutation score and the log of changes between releases.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +100,7 @@ class _Report:
     sha256: str
 
 
-def given_tables(
-    spark: SparkSession, *, mutation: str | None = None, changes: str | None = None
-) -> GivenTables:
+def given_tables(spark: SparkSession, *, mutation: str | None = None, changes: str | None = None) -> GivenTables:
     """Read each given report once. Tables without a given report are empty.
 
     Args:
@@ -119,14 +120,10 @@ def given_tables(
     }
     return GivenTables(
         tables={
-            name: partial(rows_of, report.content)
-            if report
-            else partial(empty_frame, spark, TABLES[name])
+            name: partial(rows_of, report.content) if report else partial(empty_frame, spark, TABLES[name])
             for name, (report, rows_of) in made.items()
         },
-        inputs_sha256={
-            name: "" if report is None else report.sha256 for name, (report, _) in made.items()
-        },
+        inputs_sha256={name: "" if report is None else report.sha256 for name, (report, _) in made.items()},
     )
 
 
@@ -154,9 +151,7 @@ def _release_changes(log: DataFrame) -> DataFrame:
     `clause` is empty if the change rests on none. Releases are target ids. `inputs` counts the inputs that changed
     this way, `shortest` is the shortest of them in hexadecimal, and `before` and `after` are in words.
     """
-    named = F.when(F.size("clauses") > 0, F.col("clauses")).when(
-        F.size("clauses") <= 0, F.array(F.lit(""))
-    )
+    named = F.when(F.size("clauses") > 0, F.col("clauses")).when(F.size("clauses") <= 0, F.array(F.lit("")))
     return log.select(F.inline("changes")).select(
         "listener",
         F.explode(named).alias("clause"),
@@ -185,9 +180,7 @@ def _inputs_left_out(log: DataFrame) -> DataFrame:
     )
 
 
-def _read(
-    spark: SparkSession, path: str | None, schema: StructType, *, written_by: str
-) -> _Report | None:
+def _read(spark: SparkSession, path: str | None, schema: StructType, *, written_by: str) -> _Report | None:
     if path is None:
         return None
     file = Storage(spark, path)
@@ -199,13 +192,9 @@ def _read(
     except ValueError as error:
         raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
     if not _follows(content, schema):
-        raise UnreadableReport(
-            f"{path} was not written by `{written_by}`: fields are missing or have another type"
-        )
+        raise UnreadableReport(f"{path} was not written by `{written_by}`: fields are missing or have another type")
     parsed = spark.range(1).select(F.from_json(F.lit(text), schema).alias("report"))
-    return _Report(
-        content=parsed.select("report.*"), sha256=hashlib.sha256(text.encode()).hexdigest()
-    )
+    return _Report(content=parsed.select("report.*"), sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
 def _follows(content: object, type_: DataType) -> bool:
@@ -214,10 +203,7 @@ def _follows(content: object, type_: DataType) -> bool:
         return False
     if isinstance(type_, StructType):
         assert isinstance(content, dict)
-        return all(
-            field.name in content and _may_be(content[field.name], field.dataType)
-            for field in type_
-        )
+        return all(field.name in content and _may_be(content[field.name], field.dataType) for field in type_)
     if isinstance(type_, ArrayType):
         assert isinstance(content, list)
         return all(_follows(entry, type_.elementType) for entry in content)

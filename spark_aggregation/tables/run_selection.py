@@ -1,10 +1,12 @@
-"""The rule that decides which run supplies a column of the grid; no other module repeats it.
+"""The rule that decides which run supplies a column of the grid.
+
+No other module repeats the rule.
 
 A column is one listener of one target in one role. Some runs judge a release as a broker; others try client operations
 on it. Each run has one role, that of its clauses. Operations have a column per client as well: a run that tries other
-clients on the same release adds to the grid and replaces nothing. Runs are ranked by class. A complete run ranks above a partial one
-(`whole` is false if only a part was selected); among equals, a run of the standard or deep tier ranks above any other.
-Then:
+clients on the same release adds to the grid and replaces nothing. Runs are ranked by class. A complete run ranks above
+a partial one (`whole` is false if only a part was selected); among equals, a run of the standard or deep tier ranks
+above any other. Then:
 
 1. A run supplies its column unless a run of a higher class started in the 14 days before it. A partial run or a
    smoke run therefore never displaces a complete standard run that is at most 14 days old.
@@ -60,10 +62,7 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
 def _planned_columns() -> Column:
     is_operation = f"get(header.clauses.role, 0) = '{OPERATION}'"
     client = f"if({is_operation}, {_CLIENT.format(clause='cell.clause')}, '')"
-    return F.expr(
-        "transform(header.planned_cells, "
-        f"cell -> struct(cell.target, cell.listener, {client} AS client))"
-    )
+    return F.expr(f"transform(header.planned_cells, cell -> struct(cell.target, cell.listener, {client} AS client))")
 
 
 def of_columns(rows: DataFrame, columns: DataFrame) -> DataFrame:
@@ -84,8 +83,8 @@ def supplying_columns(columns: DataFrame, *, since: int | None = None) -> DataFr
 
     Args:
         columns: as `columns_of_runs` returns them, of all runs ever; further columns stay.
-        since: start time in seconds since 1970; nothing changed for runs that started before it, so their `supplies` is their
-            `supplied_before`, and a night costs the same however long the history is. None to look at all runs.
+        since: start time in seconds since 1970; nothing changed for runs that started before it, so their `supplies` is
+            their `supplied_before`, and a night costs the same however long the history is. None to look at all runs.
 
     Returns:
         The same rows with `supplies`: whether the run supplies the column.
@@ -101,9 +100,7 @@ def supplying_columns(columns: DataFrame, *, since: int | None = None) -> DataFr
 def _with_supplies(columns: DataFrame) -> DataFrame:
     seconds = F.unix_seconds("started_at")
     before = (
-        Window.partitionBy(*_KEY)
-        .orderBy(seconds)
-        .rangeBetween(-STANDING_DAYS * _SECONDS_PER_DAY, Window.currentRow)
+        Window.partitionBy(*_KEY).orderBy(seconds).rangeBetween(-STANDING_DAYS * _SECONDS_PER_DAY, Window.currentRow)
     )
     valid = F.when(~F.col("withdrawn"), F.col("run_class"))
     return (

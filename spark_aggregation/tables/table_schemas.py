@@ -1,7 +1,9 @@
-"""Schemas of the tables that the roll-up writes and the report reads; `frames.as_table` applies them to frames.
+"""Schemas of the tables that the roll-up writes and the report reads.
 
-A column that is not nullable here is never null in the file. `reports.grid.grid_tables` and `reports.grid.history_tables` have a
-class for each table; a test checks that the columns match.
+`frames.as_table` applies the schemas to frames.
+
+A column that is not nullable here is never null in the file. `reports.grid.grid_tables` and
+`reports.grid.history_tables` have a class for each table; a test checks that the columns match.
 """
 
 from __future__ import annotations
@@ -29,6 +31,13 @@ _TEXT, _FLAG, _INSTANT = StringType(), BooleanType(), TimestampType()
 _COUNT, _NUMBER, _RATIO = LongType(), IntegerType(), DoubleType()
 
 
+_CELL = texts("clause", "target", "listener")
+FAILURES_OF_A_CELL = ArrayType(
+    schema({**texts("signature", "verdict"), "smallest_example": _NUMBER, "examples": _COUNT}),
+    containsNull=False,
+)
+
+
 def _counts(*names: str) -> dict[str, DataType]:
     return dict.fromkeys(names, _COUNT)
 
@@ -36,13 +45,6 @@ def _counts(*names: str) -> dict[str, DataType]:
 def _ratios(*names: str) -> dict[str, DataType]:
     return dict.fromkeys(names, _RATIO)
 
-
-_CELL = texts("clause", "target", "listener")
-
-FAILURES_OF_A_CELL = ArrayType(
-    schema({**texts("signature", "verdict"), "smallest_example": _NUMBER, "examples": _COUNT}),
-    containsNull=False,
-)
 
 JUDGED_CELLS = schema(
     {
@@ -102,9 +104,7 @@ TABLES: Mapping[str, StructType] = {
             **_ratios("load_at_start", "highest_load"),
         },
     ),
-    "transitions": schema(
-        {**_CELL, "at": _INSTANT, **texts("run_id", "to_verdict", "kind")}, texts("from_verdict")
-    ),
+    "transitions": schema({**_CELL, "at": _INSTANT, **texts("run_id", "to_verdict", "kind")}, texts("from_verdict")),
     "release_steps": schema(
         {
             **texts("clause", "implementation", "listener"),
@@ -148,9 +148,7 @@ TABLES: Mapping[str, StructType] = {
             **texts("shortest", "before", "after"),
         }
     ),
-    "inputs_left_out": schema(
-        {**texts("listener", "release", "reason"), "inputs": _NUMBER, "names": _TEXT}
-    ),
+    "inputs_left_out": schema({**texts("listener", "release", "reason"), "inputs": _NUMBER, "names": _TEXT}),
     "failures": schema(
         {**texts("run_id", "signature"), **_CELL, "smallest_example": _NUMBER},
         {

@@ -1,4 +1,6 @@
-"""How the verdicts of cells changed over time, according to the runs that supplied their columns.
+"""Transitions of cells: how their verdicts changed over time.
+
+Only the runs that supplied a cell's column count.
 
 The transitions of a nightly run are appended to the known ones, because a cell's last transition contains its previous
 verdict. All transitions of a column are computed again only if one of its runs arrives late or is corrected.
@@ -42,10 +44,7 @@ def transitions_between(cells: DataFrame) -> DataFrame:
 def _kind() -> Column:
     """Return `reports.records.transition_kind` as a column; a cell's first verdict has appeared."""
     was, is_now = F.col("from_verdict"), F.col("to_verdict")
-    rules = [
-        (was.isin(*before) & is_now.isin(*after), F.lit(kind.value))
-        for before, after, kind in TRANSITION_RULES
-    ]
+    rules = [(was.isin(*before) & is_now.isin(*after), F.lit(kind.value)) for before, after, kind in TRANSITION_RULES]
     first = F.when(was.isNull(), TransitionKind.APPEARED.value)
     return reduce(lambda column, rule: column.when(*rule), rules, first)
 
@@ -54,7 +53,8 @@ def reopened_columns(columns: DataFrame) -> DataFrame:
     """Find the columns whose past changed, because a run arrived late or no longer supplies its column.
 
     Args:
-        columns: with `supplies`, and with `supplied_before`: its value before the new runs arrived, null for the new runs.
+        columns: with `supplies`, and with `supplied_before`: its value before the new runs arrived, null for the new
+            runs.
 
     Returns:
         `target` and `listener`, one row per column.
@@ -67,9 +67,7 @@ def reopened_columns(columns: DataFrame) -> DataFrame:
         F.max(supplied_before != F.col("supplies")).alias("changed"),
     )
     late = F.col("oldest_new") < F.col("newest_known")
-    return per_column.where(
-        F.coalesce("changed", F.lit(False)) | F.coalesce(late, F.lit(False))
-    ).select(*COLUMN)
+    return per_column.where(F.coalesce("changed", F.lit(False)) | F.coalesce(late, F.lit(False))).select(*COLUMN)
 
 
 def append_transitions(known: DataFrame, new_cells: DataFrame) -> DataFrame:
@@ -91,9 +89,7 @@ def append_transitions(known: DataFrame, new_cells: DataFrame) -> DataFrame:
         )
     )
     both = anchors.unionByName(new_cells.select(anchors.columns))
-    return transitions_between(both).join(
-        new_cells.select(*CELL, "run_id"), on=[*CELL, "run_id"], how="left_semi"
-    )
+    return transitions_between(both).join(new_cells.select(*CELL, "run_id"), on=[*CELL, "run_id"], how="left_semi")
 
 
 def cell_ages(transitions: DataFrame) -> DataFrame:

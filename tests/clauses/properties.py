@@ -1,4 +1,7 @@
-"""Reads the properties of conformance/ and of proposals from their source: names, docstrings and clauses."""
+"""Reader of properties from source: their names, docstrings and clauses.
+
+The properties are in conformance/ and in proposals.
+"""
 
 from __future__ import annotations
 

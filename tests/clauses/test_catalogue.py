@@ -1,4 +1,4 @@
-"""Loading the catalogue: what a file holds, and every way in which a file can be wrong."""
+"""Tests of loading the catalogue: valid files, and every way a file can be wrong."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_hash_is_that_of_the_files(tmp_path: Path) -> None:
 
 
 def test_own_catalogue_is_loaded_once() -> None:
-    """The project's catalogue has the clauses of the package's folder and those of proposals, and is the same object every time."""
+    """The project's catalogue has the clauses of the package's folder and those of proposals, and is the same object
+    every time."""
     assert catalogue() is catalogue()
     of_proposals = {each.source for each in proposals()}
     rest = [clause for clause in catalogue() if clause.source not in of_proposals]
@@ -97,7 +98,6 @@ def test_own_catalogue_is_loaded_once() -> None:
 
 
 def test_further_files_are_loaded_in_the_order_of_their_names(tmp_path: Path) -> None:
-    """So a file of a proposal stands among those of the folder."""
     further = FOLDER / "kip_097.toml"
     for name in ("kip_035.toml", "kip_482.toml"):
         (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
@@ -136,16 +136,13 @@ def test_unknown_id_gets_the_nearest_names(asked: str, nearest: str) -> None:
         pytest.param("4", 4, True, id="one-version-served"),
     ],
 )
-def test_clause_applies_from_its_first_version(
-    applies_to: str, max_version: int, applies: bool
-) -> None:
+def test_clause_applies_from_its_first_version(applies_to: str, max_version: int, applies: bool) -> None:
     """A clause applies to a target that supports the first version that the clause is about."""
     clause = parse_clause({**ENTRY, "applies_to": applies_to}, where="x.toml")
     assert clause.applies_at(max_version) is applies
 
 
 def test_empty_catalogue_suggests_nothing() -> None:
-    """It has no id that is near."""
     with pytest.raises(CatalogueError, match=r"^no clause 'KIP-35\.first' in the catalogue$"):
         Catalogue([])["KIP-35.first"]
 
@@ -163,18 +160,14 @@ def test_missing_key_is_refused(key: str) -> None:
     with pytest.raises(CatalogueError) as caught:
         parse_clause(entry, where="x.toml")
     name = "'KIP-35.first'" if key != "id" else "'(no id)'"
-    assert str(caught.value) == (
-        f"x.toml: clause {name}: unknown keys [], missing or empty keys [{key!r}]"
-    )
+    assert str(caught.value) == (f"x.toml: clause {name}: unknown keys [], missing or empty keys [{key!r}]")
 
 
 @pytest.mark.parametrize("empty", ["", " \n", 5, False, []], ids=repr)
 @pytest.mark.parametrize("key", [*ENTRY, "not_tested"])
 def test_key_that_holds_no_text_is_refused(key: str, empty: object) -> None:
     """No key may be empty or of another type, not even the optional one."""
-    with pytest.raises(
-        CatalogueError, match=rf"unknown keys \[\], missing or empty keys \['{key}'\]"
-    ):
+    with pytest.raises(CatalogueError, match=rf"unknown keys \[\], missing or empty keys \['{key}'\]"):
         parse_clause({**ENTRY, key: empty}, where="x.toml")
 
 
@@ -245,9 +238,7 @@ def test_id_in_the_right_form_is_taken(right_id: str) -> None:
         pytest.param("roles", ["proxy"], "'proxy' is not a valid Role", id="role"),
         pytest.param("applies_to", "v3", "'v3' is not a range of versions", id="no-range"),
         pytest.param("applies_to", "5-3", "'5-3' ends before it begins", id="reversed-range"),
-        pytest.param(
-            "applies_to", "none", "a clause applies to at least one version", id="no-version"
-        ),
+        pytest.param("applies_to", "none", "a clause applies to at least one version", id="no-version"),
     ],
 )
 def test_value_that_a_key_cannot_have_is_refused(key: str, value: object, problem: str) -> None:
@@ -270,9 +261,7 @@ def test_value_that_a_key_cannot_have_is_refused(key: str, value: object, proble
         pytest.param(CLAUSE_TABLE + 'id = "x"', "overwrite", id="key-twice"),
     ],
 )
-def test_file_with_anything_but_clause_tables_is_refused(
-    content: str, problem: str, tmp_path: Path
-) -> None:
+def test_file_with_anything_but_clause_tables_is_refused(content: str, problem: str, tmp_path: Path) -> None:
     """A file holds `[[clause]]` tables and nothing else; the message names the file."""
     with pytest.raises(CatalogueError, match=rf"^wrong\.toml: .*{problem}"):
         load_catalogue(_folder(tmp_path, wrong=content))

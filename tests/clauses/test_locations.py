@@ -1,4 +1,7 @@
-"""Locations name headings that their KIP has, each below the one before it, so that a reader finds the sentence."""
+"""A location names headings that its KIP has, each below the one before it.
+
+A reader can therefore find the sentence.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ HEADINGS = {kip: found for path in FILES for kip, found in read_headings(path.re
 def problem_of(location: str, headings: Headings) -> str:
     """Return the first reference of a location that names no heading of its KIP; empty if there is none.
 
-    A reference is "KIP-511, Public Interfaces, Metrics", perhaps with a remark: in parentheses, or after a colon. Levels may be left out.
+    A reference is "KIP-511, Public Interfaces, Metrics", perhaps with a remark: in parentheses, or after a colon.
+    Levels may be left out.
     """
     for reference in _SEPARATOR.split(location):
         named = re.match(r"(KIP-\d+)(?: \(under discussion\))?(?:, (.*))?", reference)
@@ -141,5 +145,4 @@ def test_headings_may_have_commas_and_remarks(location: str) -> None:
     ],
 )
 def test_heading_that_is_not_there_is_found(location: str) -> None:
-    """Neither one that does not exist, nor one that is not part of the heading before it, nor words without parentheses."""
     assert problem_of(f"KIP-1, Metrics; {location}", SMALL) == location

@@ -22,7 +22,6 @@ from reference_model.profiles.profile import (
 
 
 def test_row_names_client_and_operation() -> None:
-    """Its source is the client, so the grid groups the rows by client."""
     row = row_of("kafka-python-3.0.12", "delete-records")
     assert row.id == "kafka-python-3.0.12.delete-records"
     assert row.source == "kafka-python-3.0.12"
@@ -31,7 +30,6 @@ def test_row_names_client_and_operation() -> None:
 
 
 def test_rerouted_operation_is_about_the_ids_of_clusters() -> None:
-    """Its source is KIP-1242, and no broker is too old for it."""
     row = row_of("franz-go-1.22.3", "rerouted-writes")
     assert row.location.startswith("KIP-1242")
     assert "another cluster replaces them" in row.statement
@@ -83,21 +81,16 @@ LISTED_EARLY = {"consumer-group-protocol": "3.7", "share-group": "4.1"}
 
 
 def test_apis_of_operations_are_as_old_as_the_release_notes_say() -> None:
-    """The recorded tables of KRaft or ZooKeeper brokers list an operation's API from that release on, as "since" does."""
+    """The recorded tables of KRaft or ZooKeeper brokers list an operation's API from that release on, as "since"
+    does."""
     releases = sorted(
-        {
-            each.release
-            for each in load_targets()
-            if each.implementation == APACHE_KAFKA and each.handshake
-        },
+        {each.release for each in load_targets() if each.implementation == APACHE_KAFKA and each.handshake},
         key=release_order,
     )
     for operation, since in RELEASE_NOTES.items():
         key = OPERATIONS[operation].api_key
         first = next(
-            release
-            for release in releases
-            if any(each.api_key == key for each in profile_of(release).api_keys)
+            release for release in releases if any(each.api_key == key for each in profile_of(release).api_keys)
         )
         listed_since = LISTED_EARLY.get(operation, since)
         assert release_order(first)[:2] == release_order(listed_since)[:2], operation

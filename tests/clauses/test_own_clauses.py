@@ -1,4 +1,7 @@
-"""The project's own clauses: each is judged by a property, broken by a planted defect, and names a source that has a page."""
+"""Each own clause has a property, a planted defect, and a source with a page.
+
+The property judges the clause, and the defect breaks it.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +43,14 @@ PLANTED: Mapping[Role, Counter[str]] = {
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
 
 UNDER_DISCUSSION = {each.source for each in proposals()}
-JUDGED_BY_NOTHING = {
-    clause.id for clause in catalogue() if clause.not_tested and clause.source in UNDER_DISCUSSION
-}
-"""Clauses that no property judges, for the reason that they give; those about schemas have tests in the folder of their proposal."""
+JUDGED_BY_NOTHING = {clause.id for clause in catalogue() if clause.not_tested and clause.source in UNDER_DISCUSSION}
+"""Clauses that no property judges, for the reason that they give; those about schemas have tests in the folder of
+their proposal."""
 
 each_clause = pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
 each_role = pytest.mark.parametrize(
     ("clause", "role"),
-    [
-        pytest.param(clause, role, id=f"{clause.id}-{role}")
-        for clause in catalogue()
-        for role in clause.roles
-    ],
+    [pytest.param(clause, role, id=f"{clause.id}-{role}") for clause in catalogue() for role in clause.roles],
 )
 each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
 
@@ -79,18 +77,16 @@ def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
 
 @each_role
 def test_each_role_has_a_property(clause: Clause, role: Role) -> None:
-    """A clause about brokers and clients is judged of both, not only of one; about tools and schemas, their tests judge."""
+    """A clause about brokers and clients is judged of both, not only of one; about tools and schemas, their tests
+    judge."""
     if role in FOLDERS_OF and not clause.not_tested:
         assert any(
-            clause.id in each.clauses
-            for each in properties_in()
-            if Path(each.file).parent.name in FOLDERS_OF[role]
+            clause.id in each.clauses for each in properties_in() if Path(each.file).parent.name in FOLDERS_OF[role]
         )
 
 
 @each_role
 def test_each_role_has_a_planted_defect(clause: Clause, role: Role) -> None:
-    """One that only the properties or tests of this role can notice."""
     is_judged = clause.id not in JUDGED_BY_NOTHING and role is not Role.SCHEMA
     assert PLANTED[role][clause.id] or not is_judged
 
@@ -150,7 +146,8 @@ each_property = pytest.mark.parametrize("conformance_property", PROPERTIES, ids=
 
 @each_property
 def test_property_names_clauses_of_the_catalogue(conformance_property: PropertySource) -> None:
-    """Every property has a clause mark with a literal id that is in the catalogue; the plugin gives operations theirs."""
+    """Every property has a clause mark with a literal id that is in the catalogue; the plugin gives operations
+    theirs."""
     assert conformance_property.clauses or conformance_property.file.startswith("operations/")
     for clause in conformance_property.clauses:
         assert clause is not None

@@ -75,9 +75,7 @@ class FakeClient(ClientUnderTest):
         client: its entry in the registry.
     """
 
-    def __init__(
-        self, *, prepared: Play = HEALTHY, healthy: Play = HEALTHY, client: Client | None = None
-    ) -> None:
+    def __init__(self, *, prepared: Play = HEALTHY, healthy: Play = HEALTHY, client: Client | None = None) -> None:
         super().__init__(client or entry(), PlayCache(self._submit), artefacts={}, too_slow=str)
         self.prepared = prepared
         self._healthy = dict.fromkeys((PLAINTEXT, SASL_PLAINTEXT, SSL), healthy)

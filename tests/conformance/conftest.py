@@ -1,4 +1,7 @@
-"""Runs that several tests share; with several workers, the first that needs one makes it for all."""
+"""Runs that several tests share.
+
+With several workers, the first worker that needs a run makes it for all.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,7 @@ FEW_DEFECTS = (
 )
 
 
-def made_once(
-    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], SuiteRun]
-) -> SuiteRun:
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], SuiteRun]) -> SuiteRun:
     """Return a run that no other worker of this session makes again; `make` gets the folder for it."""
     root = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -40,9 +41,7 @@ def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
 
     def judged(folder: Path) -> SuiteRun:
         allure = ("--alluredir", str(folder / "allure"))
-        return run_suite(
-            *("--broker", "reference", "--tier", "smoke", *allure), runs=folder / "runs"
-        )
+        return run_suite(*("--broker", "reference", "--tier", "smoke", *allure), runs=folder / "runs")
 
     return made_once(tmp_path_factory, "healthy", judged)
 

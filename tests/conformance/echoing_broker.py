@@ -1,6 +1,9 @@
-"""A reference broker that repeats the password of its user in what it answers, in several forms: `fixtures.model_processes.server` with its options.
+"""A reference broker that repeats its user's password in its responses.
 
-Its table and its answers to other APIs are wrong because of that, so that failures are about the bytes with the password.
+It runs `fixtures.model_processes.server` with its options, and repeats the password in several forms.
+
+Its table and its answers to other APIs are wrong because of that, so that failures are about the bytes with the
+password.
 """
 
 from __future__ import annotations
@@ -78,9 +81,7 @@ def echoing_broker(folder: Path) -> Iterator[tuple[dict[str, Address], TlsFiles]
         f"--tls-authority={tls.ca_file}",
         f"--tls-foreign-authority={tls.foreign_authority}",
     ]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=REPOSITORY
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=REPOSITORY) as process:
         try:
             assert process.stdout is not None
             ports = json.loads(process.stdout.readline())

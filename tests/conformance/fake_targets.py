@@ -36,7 +36,8 @@ BYTES_OF_AN_ENTRY = 6
 PREPARATORY_TLS_CONNECTIONS = CALIBRATION_EXCHANGES + 1
 """What a run opens before its first example on a TLS listener: calibration, the table."""
 PREPARATORY_CONNECTIONS = 4 + CALIBRATION_EXCHANGES
-"""What it opens on a plaintext listener before it reads the table: preflight, three questions about the cluster, calibration."""
+"""What it opens on a plaintext listener before it reads the table: preflight, three questions about the cluster,
+calibration."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -227,10 +228,8 @@ def answering_tables(table_bytes: int) -> Behaviour:
     keys = [key.to_bytes(2) for key in range(min(count, 32768))]
     times = count // len(keys)
     tables = {
-        False: (times * len(keys)).to_bytes(4)
-        + b"".join(key + b"\0\0\0\5" for key in keys) * times,
-        True: write_compact_array_length(times * len(keys))
-        + b"".join(key + b"\0\0\0\5\0" for key in keys) * times,
+        False: (times * len(keys)).to_bytes(4) + b"".join(key + b"\0\0\0\5" for key in keys) * times,
+        True: write_compact_array_length(times * len(keys)) + b"".join(key + b"\0\0\0\5\0" for key in keys) * times,
     }
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
@@ -268,7 +267,8 @@ def trickling(between_bytes_s: float) -> Behaviour:
 
 
 def behind_tls(behaviour: Behaviour, context: ssl.SSLContext | None = None) -> Behaviour:
-    """Do the handshake of a TLS listener, with a context or a certificate of its own, then use the behaviour inside TLS."""
+    """Do the handshake of a TLS listener, with a context or a certificate of its own, then use the behaviour inside
+    TLS."""
     # Created here, so that no handshake waits for key generation.
     context = context or _server_context()
 

@@ -1,4 +1,7 @@
-"""A run of the pinned examples, in this process: every property that needs no socket, on one in-memory broker."""
+"""A run of the pinned examples, in this process and on one in-memory broker.
+
+It has every property that needs no socket.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +70,9 @@ def properties_of_a_run(*, left_out: Iterable[str] = ()) -> list[Property]:
     ]
 
 
-def outcomes(
-    broker: InMemoryBroker, properties: Iterable[Property]
-) -> Iterator[tuple[Property, bool | str]]:
-    """Judge a broker property by property, each with its own patience: whether it fails, or why that cannot be judged."""
+def outcomes(broker: InMemoryBroker, properties: Iterable[Property]) -> Iterator[tuple[Property, bool | str]]:
+    """Judge a broker property by property, each with its own patience: whether it fails, or why that cannot be
+    judged."""
     with assumptions_outside_hypothesis():
         for judged in properties:
             broker.begin_property(*judged.clauses)

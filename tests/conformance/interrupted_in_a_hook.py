@@ -1,4 +1,7 @@
-"""A plugin for pytest: Ctrl-C comes while an old-style hook wrapper, as Hypothesis has one, ends the first property."""
+"""A pytest plugin that raises Ctrl-C in a hook wrapper.
+
+It does so as the first property ends. The wrapper is old-style, like the wrapper that Hypothesis has.
+"""
 
 from __future__ import annotations
 

@@ -41,9 +41,7 @@ def target_with(*known: KnownViolation) -> Target:
 
 def declared(*, clause: str = MUST.id, match: str = "", expires: date = TODAY) -> KnownViolation:
     """Return a declared violation."""
-    return KnownViolation(
-        clause=clause, match=match, reason="reason", link="link", added=TODAY, expires=expires
-    )
+    return KnownViolation(clause=clause, match=match, reason="reason", link="link", added=TODAY, expires=expires)
 
 
 @dataclass
@@ -141,13 +139,10 @@ def judged(
     """Return a judge of some clauses on a broker, of a MUST unless others are given."""
     clauses = clauses or (MUST,)
     planned_clauses = (*clauses, *(catalogue()[id_] for id_ in also_planned))
-    recorder = RunRecorder(
-        RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
-    )
+    recorder = RunRecorder(RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke")
     target, listener = broker.target.id, broker.listener
     planned = [
-        PlannedCell(clause=each.id, target=target, listener=listener, known_violation=known)
-        for each in planned_clauses
+        PlannedCell(clause=each.id, target=target, listener=listener, known_violation=known) for each in planned_clauses
     ]
     levels = [each.level.value for each in planned_clauses]
     recorder.plan(zip(planned, levels, strict=True), [])

@@ -1,4 +1,7 @@
-"""A pytest plugin that leaves a socket to the garbage collector after the first property, and may then interrupt the run."""
+"""A pytest plugin that leaves a socket to the garbage collector.
+
+It leaves a socket after each property. If `INTERRUPT` is set, it interrupts the run after the first property.
+"""
 
 from __future__ import annotations
 

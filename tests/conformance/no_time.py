@@ -1,4 +1,4 @@
-"""A pytest plugin with which a secondary listener has no time for any drawn example."""
+"""A pytest plugin that leaves a secondary listener no time for drawn examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs the suite as users do, `pytest conformance/ ...` in a separate process, and reads its records."""
+"""Runs the suite in a separate process, as users do, and reads its records.
+
+The command is `pytest conformance/ ...`.
+"""
 
 from __future__ import annotations
 
@@ -65,10 +68,7 @@ class SuiteRun:
 
     def failures(self) -> dict[tuple[str, str], Path]:
         """Return the folder of each failure by target and clause."""
-        facts = {
-            path.parent: json.loads(path.read_text())
-            for path in self.folder.glob("failures/*/failure.json")
-        }
+        facts = {path.parent: json.loads(path.read_text()) for path in self.folder.glob("failures/*/failure.json")}
         return {(fact["target"], fact["clause"]): folder for folder, fact in facts.items()}
 
 
@@ -80,7 +80,8 @@ def start_suite(
     variables: Mapping[str, str] | None = None,
     every_listener: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start a run on the plaintext listener, unless options or `every_listener` name others; its output goes to a pipe."""
+    """Start a run on the plaintext listener, unless options or `every_listener` name others; its output goes to a
+    pipe."""
     chosen = every_listener or "--listener" in options
     listener = () if chosen else ("--listener", "plaintext")
     command = [sys.executable, "-m", "pytest", *suite, *options, *listener, "--runs", str(runs)]

@@ -1,4 +1,7 @@
-"""Which responses after others count for a property's clause, and which examples are rejected because separate clauses judge them."""
+"""Tests of which responses after others count for a property's clause.
+
+Examples that separate clauses judge are rejected.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +71,7 @@ def test_a_later_request_that_is_refused_for_no_reason_of_its_own_is_rejected() 
         ("v0-after-another-api-has-no-table", Earlier.OTHER_API, 0),
     ],
 )
-def test_a_later_success_has_a_table_that_can_be_read(
-    defect: str, earlier: Earlier, version: int
-) -> None:
+def test_a_later_success_has_a_table_that_can_be_read(defect: str, earlier: Earlier, version: int) -> None:
     """Without one the example says nothing about what the table contains."""
     broker = broker_of(DEFECTS[defect].tampering)
     with pytest.raises(UnsatisfiedAssumption):

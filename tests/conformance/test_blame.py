@@ -1,4 +1,4 @@
-"""One cause, one red clause: which clause a missing or undecodable response is blamed on."""
+"""One cause makes one clause red: the blame for a missing or undecodable response."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def with_body(change: Callable[[bytes], bytes], *versions: int) -> InMemoryBroke
     def act(context: RequestContext) -> None:
         if context.answer and context.version in versions:
             at = SIZE_BYTES + 4
-            context.answer = encode_frame(
-                context.answer[SIZE_BYTES:at] + change(context.answer[at:])
-            )
+            context.answer = encode_frame(context.answer[SIZE_BYTES:at] + change(context.answer[at:]))
 
     return faulty(act)
 
@@ -75,9 +73,7 @@ def closing_on(*versions: int) -> InMemoryBroker:
     return faulty(act, Stage.REACTION)
 
 
-def blamed(
-    broker: InMemoryBroker, sent: Request, judge: Callable[[Exchange], object], *clauses: str
-) -> str:
+def blamed(broker: InMemoryBroker, sent: Request, judge: Callable[[Exchange], object], *clauses: str) -> str:
     """Judge one exchange; return why it is judged elsewhere, empty if it is the clause's own violation."""
     broker.begin_example()
     with pytest.raises(MalformedAnswer) as failed:
@@ -356,7 +352,8 @@ def test_without_a_table_other_explanations_are_still_sought() -> None:
 
 
 def test_a_second_request_is_blamed_on_the_clause_about_connections() -> None:
-    """A connection that serves one request, whatever it is, says nothing about what a property sends as its second one."""
+    """A connection that serves one request, whatever it is, says nothing about what a property sends as its second
+    one."""
 
     def act(context: RequestContext) -> None:
         if context.connection.memory.get("served"):

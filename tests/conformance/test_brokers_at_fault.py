@@ -1,4 +1,7 @@
-"""When the broker may be at fault for what a client does not achieve: it answers slowly, or against its own word, or others fail alike."""
+"""Tests of when a broker may be at fault for what a client does not achieve.
+
+The broker answers slowly or contradicts itself, or other clients fail in the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import pytest
 from clauses.operations import NEWEST_VERSIONS
 from conformance.assertions import brokers_at_fault as module
 from conformance.assertions.brokers_at_fault import (
+    MAX_MS,
     MAY_WAIT,
-    MOST_MS,
     SETTLES_WITHIN_MS,
     SLOW_MS,
     contradictions,
@@ -67,9 +70,7 @@ def written(offset: int, *, topic: str = "a topic", error_code: int = 0) -> Seen
     return answered(PRODUCE_KEY, 10, responses=responses)
 
 
-def fetched(
-    high_watermark: int, stable: int, *, at_ms: int = 100, error_code: int = 0
-) -> SeenRequest:
+def fetched(high_watermark: int, stable: int, *, at_ms: int = 100, error_code: int = 0) -> SeenRequest:
     """Return a fetch from partition 0 that shows how far its log goes."""
     partition = {
         "partition_index": 0,
@@ -116,13 +117,10 @@ UNANSWERED = replace(sent(3, api_key=END_TXN_KEY, response=b""), answered_ms=Non
             "partition 0 from offset 0 on",
             id="still-open",
         ),
-        pytest.param(
-            seen(written(0), written(1), fetched(1, 1)), "a record at offset 1 of", id="lost"
-        ),
+        pytest.param(seen(written(0), written(1), fetched(1, 1)), "a record at offset 1 of", id="lost"),
     ],
 )
 def test_contradiction_is_found(recording: Recording, what: str) -> None:
-    """One sentence says what the broker stated, and what it did."""
     (found,) = contradictions(recording)
     assert what in found
 
@@ -131,9 +129,7 @@ def test_contradiction_is_found(recording: Recording, what: str) -> None:
     "recording",
     [
         pytest.param(seen(replace(REFUSED, api_version=99)), id="not-listed"),
-        pytest.param(
-            recorded(REFUSED, connections=[opened()], duration_ms=LATE_MS), id="without-a-table"
-        ),
+        pytest.param(recorded(REFUSED, connections=[opened()], duration_ms=LATE_MS), id="without-a-table"),
         pytest.param(seen(UNANSWERED, closed_by="client"), id="closed-by-the-client"),
         pytest.param(seen(ended(), closed_by="broker"), id="closed-after-a-response"),
         pytest.param(
@@ -154,23 +150,16 @@ def test_contradiction_is_found(recording: Recording, what: str) -> None:
             id="fetch-refused",
         ),
         pytest.param(seen(written(0), fetched(1, 1)), id="all-there"),
-        pytest.param(
-            seen(written(0, error_code=ErrorCode.REQUEST_TIMED_OUT), fetched(0, 0)), id="refused"
-        ),
-        pytest.param(
-            seen(written(5), written(0, topic="another"), fetched(1, 1)), id="several-topics"
-        ),
+        pytest.param(seen(written(0, error_code=ErrorCode.REQUEST_TIMED_OUT), fetched(0, 0)), id="refused"),
+        pytest.param(seen(written(5), written(0, topic="another"), fetched(1, 1)), id="several-topics"),
         pytest.param(seen(replace(ended(), response=encode_frame(b"\0\0"))), id="unreadable"),
     ],
 )
 def test_right_broker_contradicts_nothing(recording: Recording) -> None:
-    """Nor one that may still be doing what it confirmed."""
     assert contradictions(recording) == []
 
 
 def test_nothing_is_found_without_the_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are in a jar that may not be there, and a verdict does not need them."""
-
     def missing() -> None:
         raise ArtefactUnavailable("no jar")
 
@@ -178,7 +167,7 @@ def test_nothing_is_found_without_the_schemas(monkeypatch: pytest.MonkeyPatch) -
     assert contradictions(seen(REFUSED)) == []
 
 
-SLOW = MOST_MS + 1000
+SLOW = MAX_MS + 1000
 
 
 def request(api_key: int, at_ms: int, answered_ms: int | None, connection: int = 0) -> SeenRequest:
@@ -189,12 +178,7 @@ def request(api_key: int, at_ms: int, answered_ms: int | None, connection: int =
 
 def recording_of(*took_ms: int) -> Recording:
     """Return a recording of requests that a broker took so long to answer, each on a connection of its own."""
-    return recorded(
-        *(
-            request(CREATE_TOPICS_KEY, 10, 10 + each, connection)
-            for connection, each in enumerate(took_ms)
-        )
-    )
+    return recorded(*(request(CREATE_TOPICS_KEY, 10, 10 + each, connection) for connection, each in enumerate(took_ms)))
 
 
 @pytest.mark.parametrize(
@@ -215,9 +199,9 @@ def test_broker_that_does_not_answer_is_slow() -> None:
     """Up to the end of the connection, or of the play."""
     unanswered = request(METADATA_KEY, 0, None)
     still_open: dict[str, Any] = {"closed_ms": None, "closed_by": ""}
-    assert slow_answers(
-        recorded(unanswered, connections=[opened(**still_open)], duration_ms=SLOW)
-    ).endswith("for Metadata v1")
+    assert slow_answers(recorded(unanswered, connections=[opened(**still_open)], duration_ms=SLOW)).endswith(
+        "for Metadata v1"
+    )
     assert not slow_answers(recorded(unanswered, connections=[opened(closed_ms=100)]))
 
 
@@ -285,18 +269,14 @@ def trial_of(monkeypatch: pytest.MonkeyPatch, judged: Any, *others: tuple[Client
     """Return the trial of one client, with others that are tried as well."""
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     plays = {client.id: play for client, play in ((JUDGED, judged), *others)}
-    broker = RunningBroker(
-        target=RELEASE, launcher="process", addresses={PLAINTEXT: Address("127.0.0.1", 9)}
-    )
+    broker = RunningBroker(target=RELEASE, launcher="process", addresses={PLAINTEXT: Address("127.0.0.1", 9)})
     trials = Trials(broker, PreparedPool(plays))  # type: ignore[arg-type]
     chosen = [ChosenTrial(RELEASE, client, OPERATION) for client, _ in ((JUDGED, None), *others)]
     trials.begin(chosen)
     return Trial(chosen[0], trials)
 
 
-def message_of(
-    monkeypatch: pytest.MonkeyPatch, judged: Any, *others: tuple[Client, Any]
-) -> list[str]:
+def message_of(monkeypatch: pytest.MonkeyPatch, judged: Any, *others: tuple[Client, Any]) -> list[str]:
     """Return the lines of the failure of one client, tried with others."""
     trial = trial_of(monkeypatch, judged, *others)
     with pytest.raises(AssertionError) as raised:
@@ -331,7 +311,6 @@ def test_broker_is_not_blamed(judged: Any, other: Any, monkeypatch: pytest.Monke
 
 
 def test_one_library_is_not_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its versions share the fault."""
     lines = message_of(monkeypatch, tried(WRONG), (SAME_LIBRARY, tried(WRONG)))
     assert not [line for line in lines if FAULT in line]
 
@@ -345,7 +324,6 @@ def test_broker_that_contradicts_itself_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_newest_versions_are_judged_over_all_operations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One operation shows which version the client knows, and another one that it does not use it."""
     right = tried(WELL, recorded(asked(3), sent(12)))
     trial = trial_of(monkeypatch, right)
     about_all = Trial(replace(trial.chosen, operation=NEWEST_VERSIONS), trial.trials)

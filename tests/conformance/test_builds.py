@@ -1,4 +1,6 @@
-"""Brokers that are judged otherwise than from the registry: a build in a folder, and one that runs already, by its addresses.
+"""Brokers that are judged without the registry: a build, or a running broker.
+
+A build is in a folder. A running broker is judged by its addresses.
 
 `changes`, `matrix` and `replay` take builds, and targets that are judged like a release, as well.
 """
@@ -53,16 +55,12 @@ NEEDS_A_LAUNCHER = (
 def test_jars_under_another_version_violate_what_the_release_declares(tmp_path: Path) -> None:
     """On all listeners, with log, metrics and quotas; nothing else is violated, and nothing is left out."""
     folder = renamed_release(tmp_path / f"kafka_2.13-{VERSION}")
-    run = run_suite(
-        "--kafka-home", str(folder), "--tier", "smoke", runs=tmp_path / "runs", every_listener=True
-    )
+    run = run_suite("--kafka-home", str(folder), "--tier", "smoke", runs=tmp_path / "runs", every_listener=True)
     assert run.status == 0, run.output
     assert f"{folder}, commit {COMMIT}; judged like {newest_release().id}" in run.output
     header = read_run_header(run.folder)
     (target,) = header["targets"]
-    assert {
-        key: target[key] for key in ("id", "release", "launcher", "like", "folder", "commit")
-    } == {
+    assert {key: target[key] for key in ("id", "release", "launcher", "like", "folder", "commit")} == {
         "id": f"kafka-build-{VERSION}",
         "release": VERSION,
         "launcher": "home",
@@ -184,9 +182,7 @@ def unexplained(found: Iterable[str], name: str) -> list[str]:
         ("apache-kafka-4.4.0", (*USUAL_LISTENERS, "controller_sasl_ssl")),
     ],
 )
-def test_verdicts_are_those_of_the_launcher(
-    name: str, listeners: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_verdicts_are_those_of_the_launcher(name: str, listeners: tuple[str, ...], tmp_path: Path) -> None:
     """Except what only whoever starts a broker sees or may send."""
     (target,) = select_targets([name], extra=reference_targets())
     target = with_secured_controllers(target, listeners)
@@ -241,9 +237,7 @@ class TestChanges:
         tables = [(RELEASE, {3: Range(0, 13)}), (build, {3: Range(0, 14), 18: Range(0, 4)})]
         write_change_log(tmp_path, [], [], [], list(changed_tables({"plaintext": tables})))
         (table,) = json.loads((tmp_path / "changes.json").read_text())["tables"]
-        assert (table["listener"], table["before"], table["since"]) == (
-            *("plaintext", RELEASE.id, BUILD),
-        )
+        assert (table["listener"], table["before"], table["since"]) == (*("plaintext", RELEASE.id, BUILD),)
         assert [(each["api"], each["was"], each["became"]) for each in table["entries"]] == [
             ("Metadata", [0, 13], [0, 14]),
             ("ApiVersions", None, [0, 4]),
@@ -256,7 +250,6 @@ class TestMatrix:
     """`matrix DIR`."""
 
     def test_a_run_is_done_only_for_the_same_build(self, build: Target, tmp_path: Path) -> None:
-        """Other jars of the same version, or another release to be judged like, need a run of their own."""
         artefacts, like = origin(build)
         cases: list[tuple[dict[str, Any], bool]] = [
             ({}, True),
@@ -325,9 +318,7 @@ class TestReplay:
         assert "origin" not in facts(failure_of(key_of(), "seen"))
         assert origin_of(RELEASE) == {}
 
-    def test_other_jars_are_reported(
-        self, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_other_jars_are_reported(self, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The failure may be gone because of them: that is often why it is judged again."""
         failure = stored(tmp_path, home_target(folder))
         (folder / "libs" / f"kafka_2.13-{VERSION}.jar").write_bytes(b"fixed")
@@ -336,7 +327,6 @@ class TestReplay:
         assert capsys.readouterr().err == words
 
     def test_another_target_can_be_given(self, folder: Path, tmp_path: Path) -> None:
-        """One of the registry is judged as itself, another build like the release of the failure."""
         failure = stored(tmp_path, home_target(folder, like="apache-kafka-4.3.1"))
         other = write_home(tmp_path / "other")
         assert target_for(failure, given(broker=RELEASE.id)).like is None
@@ -348,12 +338,9 @@ class TestReplay:
             given(broker="a", folder="b")
 
     def test_a_folder_that_is_gone_is_one_sentence(self, folder: Path, tmp_path: Path) -> None:
-        """It says which option names another one; an unknown release is named as well."""
         failure = stored(tmp_path, home_target(folder))
         with pytest.raises(UnknownTarget, match="names no release of Apache Kafka"):
             target_for(failure, given(like="apache-kafka-9"))
         folder.rename(tmp_path / "moved")
-        with pytest.raises(
-            click.UsageError, match=r"which is gone: give the folder .*--kafka-home"
-        ):
+        with pytest.raises(click.UsageError, match=r"which is gone: give the folder .*--kafka-home"):
             target_for(failure, given())

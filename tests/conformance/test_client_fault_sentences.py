@@ -1,4 +1,7 @@
-"""The sentence of a client's failure says what was seen: a table of planted faults, properties and first lines."""
+"""The sentence of a client's failure says what was seen.
+
+A table has planted faults, properties and first lines.
+"""
 
 from __future__ import annotations
 
@@ -81,9 +84,7 @@ def test_what_pytest_adds_is_left_out(clause_of: str) -> None:
     """A summary follows the message at once, without the values of a compared expression."""
     client = FakeClient(prepared=worked(asked(4)))
     with pytest.raises(AssertionError) as caught, played(client, HEALTHY_SCRIPT):
-        raise AssertionError(
-            f"{clause_of} says it\nassert 7 <= 5\n +  where 7 = len([SeenRequest()])"
-        )
+        raise AssertionError(f"{clause_of} says it\nassert 7 <= 5\n +  where 7 = len([SeenRequest()])")
     message = str(caught.value)
     assert "assert 7" not in message
     assert "SeenRequest" not in message
@@ -112,9 +113,7 @@ CLOSED: dict[str, Any] = {"closed_ms": 9, "closed_by": "broker"}
         ),
         (recorded(asked(4)), "the broker answered ApiVersions v4 with a table"),
         (
-            recorded(
-                asked(4, Answer(then="reset")), connections=(opened(**CLOSED, was_reset=True),)
-            ),
+            recorded(asked(4, Answer(then="reset")), connections=(opened(**CLOSED, was_reset=True),)),
             "the broker answered ApiVersions v4 with a table and reset the connection",
         ),
         (
@@ -165,9 +164,7 @@ def test_the_last_act_of_the_broker_is_said(recording: Recording, words: str) ->
         ((asked(4),), None),
     ],
 )
-def test_a_version_that_is_refused_for_good_is_known(
-    requests: tuple[SeenRequest, ...], version: int | None
-) -> None:
+def test_a_version_that_is_refused_for_good_is_known(requests: tuple[SeenRequest, ...], version: int | None) -> None:
     """A client that pins a version tries nothing lower after it was refused."""
     assert refused_for_good(recorded(*requests)) == version
 
@@ -194,9 +191,7 @@ def test_a_client_that_pins_a_version_is_said_to_try_nothing_lower() -> None:
         ),
     ],
 )
-def test_a_request_before_the_table_is_not_said_to_defy_it(
-    requests: tuple[SeenRequest, ...], how: str
-) -> None:
+def test_a_request_before_the_table_is_not_said_to_defy_it(requests: tuple[SeenRequest, ...], how: str) -> None:
     """What a client could not know yet is said as such."""
     with pytest.raises(AssertionError) as caught:
         assert_sends_none_of(worked(*requests, script=LISTS_V60), {METADATA_KEY})
@@ -214,7 +209,8 @@ def test_resets_are_summed_up() -> None:
 
 @pytest.mark.parametrize(("peak_mb", "is_red"), [(286.0, False), (287.0, True)])
 def test_memory_is_compared_with_the_healthy_play(peak_mb: float, is_red: bool) -> None:
-    """A client may use 256 MB more than with a healthy broker, which is less than an alert of TLS announces as a size."""
+    """A client may use 256 MB more than with a healthy broker, which is less than an alert of TLS announces as a
+    size."""
     play = replace(worked(asked(4)), result=replace(WELL, peak_rss_mb=peak_mb))
     if not is_red:
         assert_memory_stays_small(FakeClient(), play)
@@ -227,9 +223,7 @@ def test_memory_is_compared_with_the_healthy_play(peak_mb: float, is_red: bool) 
     ("requests", "is_seen"),
     [((asked(0),), False), ((asked(1),), False), ((asked(0), asked(1)), True), ((asked(3),), True)],
 )
-def test_which_version_is_the_newest_must_have_been_seen(
-    requests: tuple[SeenRequest, ...], is_seen: bool
-) -> None:
+def test_which_version_is_the_newest_must_have_been_seen(requests: tuple[SeenRequest, ...], is_seen: bool) -> None:
     """A client that sends one old version alone does not show whether it begins with its newest."""
     assert NEEDS["newest_is_seen"].is_met(FakeClient(healthy=worked(*requests))) is is_seen
 
@@ -237,7 +231,5 @@ def test_which_version_is_the_newest_must_have_been_seen(
 def test_check_says_that_a_client_has_no_name() -> None:
     """What `--client-check` prints has the remark that a run has at its end."""
     lines = list(_seen_lines("fake", worked(asked(1), sent(4))))
-    assert any(
-        line.startswith("Note: it sends ApiVersions v1 alone, which has no name") for line in lines
-    )
+    assert any(line.startswith("Note: it sends ApiVersions v1 alone, which has no name") for line in lines)
     assert not any(line.startswith("Note") for line in _seen_lines("fake", worked(asked(3))))

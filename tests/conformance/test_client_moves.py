@@ -1,4 +1,7 @@
-"""What properties assert about a client: its moves, its process, its application; and what the environment causes."""
+"""Tests of what properties assert about a client, and what the environment causes.
+
+The assertions are about its moves, its process and its application.
+"""
 
 from __future__ import annotations
 
@@ -58,20 +61,14 @@ from wire.error_codes import ErrorCode
 
 OVERLAP = "KIP-35.client-uses-overlap"
 WRONG_VERSION = recorded(asked(3, listing((3, 0, 1))), sent(12), sent(13, at_ms=2))
-LOOP = recorded(
-    *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
-)
+LOOP = recorded(*(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),))
 CUT_SHORT = replace(HEALTHY.recording, cut_short="the client got enough responses")
-CLOSED_BY_BROKER = replace(
-    CUT_SHORT, connections=(opened(closed_ms=5, closed_by="broker"), opened())
-)
+CLOSED_BY_BROKER = replace(CUT_SHORT, connections=(opened(closed_ms=5, closed_by="broker"), opened()))
 HEALS = Script(heals_after_ms=700)
 ENDS = partial(assert_ends_by_itself, FakeClient())
 FAILING = Play(recording=HEALTHY.recording, result=FAILED)
 STOPPED_PLAY = Play(recording=HEALTHY.recording, result=STOPPED)
-SILENT_CLIENT = FakeClient(
-    healthy=Play(recording=HEALTHY.recording, result=replace(WELL, outcome=None))
-)
+SILENT_CLIENT = FakeClient(healthy=Play(recording=HEALTHY.recording, result=replace(WELL, outcome=None)))
 """A foreign command, which prints no result and is known by its exit status."""
 
 
@@ -101,9 +98,7 @@ def ending(**result: object) -> Play:
         pytest.param(partial(assert_names_software, name=""), HEALTHY, id="unknown-name"),
         pytest.param(partial(assert_names_software, name="a"), worked(asked(2)), id="no-name"),
         pytest.param(assert_waits_for_tls, HEALTHY, id="tls-first"),
-        pytest.param(
-            partial(assert_names_version, version="2"), worked(asked(2)), id="no-software"
-        ),
+        pytest.param(partial(assert_names_version, version="2"), worked(asked(2)), id="no-software"),
         pytest.param(
             partial(assert_names_version, version="2.16.1"),
             worked(asked(3, software=("a", "2.16.1-rdkafka-2.16.0"))),
@@ -273,9 +268,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[Play], None], play: Play) -> N
         ),
     ],
 )
-def test_play_that_is_otherwise_is_a_failure(
-    check: Callable[[Play], None], play: Play, message: str
-) -> None:
+def test_play_that_is_otherwise_is_a_failure(check: Callable[[Play], None], play: Play, message: str) -> None:
     """The message says what the client does, and what was measured."""
     with pytest.raises(AssertionError) as caught:
         check(play)
@@ -309,9 +302,7 @@ def test_failure_quotes_a_client_that_reports_nothing() -> None:
     """The last lines of its standard error stand before the summary, unless it prints lines of JSON."""
     errors = "one\ntwo\n\nthree " + "x" * 300 + "\nfour\n"
     for has_reported in (True, False):
-        result = replace(
-            WELL, outcome=None, exit_status=1, errors=errors, has_reported=has_reported
-        )
+        result = replace(WELL, outcome=None, exit_status=1, errors=errors, has_reported=has_reported)
         client = FakeClient(prepared=Play(recording=WRONG_VERSION, result=result))
         with pytest.raises(AssertionError) as caught, played(client, HEALTHY_SCRIPT) as play:
             assert_allowed(play, OVERLAP)
@@ -431,7 +422,6 @@ def test_recovery_needs_a_script_that_heals() -> None:
 
 
 def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
-    """One that ends after its first operation may report an error."""
     play = worked(asked(4, Answer(cut_to=1)), script=HEALS)
     once, again = (FakeClient(client=entry(can_ask_again=can)) for can in (False, True))
     assert_recovers_if_asked_again(once, play)
@@ -463,9 +453,7 @@ LARGE = replace(FAILED, peak_rss_mb=FAILED.peak_rss_mb + 150.0)
         ),
     ],
 )
-def test_refused_attempts_are_forgotten(
-    recording: Recording, result: DriverResult, failure: str
-) -> None:
+def test_refused_attempts_are_forgotten(recording: Recording, result: DriverResult, failure: str) -> None:
     """A connection that was refused is closed, and its memory freed, before the client's process ends."""
     said = ""
     try:

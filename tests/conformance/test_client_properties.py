@@ -1,10 +1,10 @@
-"""The properties of clients on prepared plays: each passes a good client, and fails a bad one with a sentence that names it.
+"""Properties of clients pass a good client's play and name a bad client's fault.
 
-Some are about pauses: of a client between its connections, and of a broker before its table. Others are about what properties need
-of a client, and why they do not apply without it.
+Some are about pauses: of a client between its connections, and of a broker before its table. Others are about what
+properties need of a client, and why they do not apply without it.
 
-A client succeeds by an answer to its own request, and by no table that came with an error or for another request. It hangs if it does
-not come back to its application in its time, and the hang names the request that caused it.
+A client succeeds by an answer to its own request, and by no table that came with an error or for another request. It
+hangs if it does not come back to its application in its time, and the hang names the request that caused it.
 """
 
 from __future__ import annotations
@@ -191,7 +191,8 @@ def judge_client(property_: Callable[..., None], script: Script, client: FakeCli
 def test_good_client_passes(
     property_: Callable[..., None], script: Script, recording: Any, result: DriverResult
 ) -> None:
-    """A client for which the clause asks nothing passes; the model client passes every property in the mutation score."""
+    """A client for which the clause asks nothing passes; the model client passes every property in the mutation
+    score."""
     assert judge(property_, script, Play(recording=recording, result=result)) == ""
 
 
@@ -205,14 +206,11 @@ def test_options_are_not_blamed_for_what_fails_without_them(newest: int, is_judg
     """A client that cannot use an older broker at all violates another clause."""
     script = healthy_cluster(newest=newest, options=("without_rebootstrap",))
     never = Play(recording=recorded(asked(4), script=script), result=FAILED)
-    found = judge(
-        test_rebootstrapping.test_client_that_cannot_rebootstrap_sends_no_ids, script, never
-    )
+    found = judge(test_rebootstrapping.test_client_that_cannot_rebootstrap_sends_no_ids, script, never)
     assert found == ("the client does not get metadata" if is_judged else "")
 
 
 def test_client_without_any_tls_cannot_be_judged_by_it() -> None:
-    """Its green would say nothing."""
     never = Play(recording=recorded(), result=FAILED)
     with pytest.raises(HarnessError, match="finished no TLS handshake"):
         judge(test_tls.test_nothing_is_sent_before_the_tls_handshake, WITH_TLS, never)
@@ -230,15 +228,10 @@ def test_client_without_a_pause_fails() -> None:
     message = "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed"
     with pytest.raises(AssertionError, match=message):
         assert_pauses(play)
-    assert (
-        judge(test_robustness.test_broker_before_api_versions_is_survived, without_answer(), play)
-        == message
-    )
+    assert judge(test_robustness.test_broker_before_api_versions_is_survived, without_answer(), play) == message
 
 
-@pytest.mark.parametrize(
-    "request_", [asked(4), CUT_LATE_TABLE, asked(4, SLOW, is_served=False)], ids=str
-)
+@pytest.mark.parametrize("request_", [asked(4), CUT_LATE_TABLE, asked(4, SLOW, is_served=False)], ids=str)
 def test_client_that_did_not_wait_may_fail(request_: SeenRequest) -> None:
     """Without a late table that came completely, nothing shows that the client could have worked."""
     assert_uses_late_table(Play(recording=recorded(request_), result=FAILED))
@@ -246,7 +239,6 @@ def test_client_that_did_not_wait_may_fail(request_: SeenRequest) -> None:
 
 @pytest.mark.parametrize(("result", "said"), [(WELL, ""), (FAILED, "the client does not work")])
 def test_client_that_waited_has_to_work(result: DriverResult, said: str) -> None:
-    """Its connection was open until the table was there."""
     play = Play(recording=recorded(LATE_TABLE), result=result)
     found = judge(test_robustness.test_pause_of_seconds_is_survived, slow_broker(), play)
     assert found.startswith(said)
@@ -283,16 +275,11 @@ class ClientOfV5(FakeClient):
 @pytest.mark.parametrize(
     ("reads_older", "said"), [(True, "the client uses none of its later connections"), (False, "")]
 )
-def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(
-    reads_older: bool, said: str
-) -> None:
-    """Its tables are of an older flexible version than its own; if it cannot read them, another clause is violated."""
+def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads_older: bool, said: str) -> None:
     recording = recorded(asked(4), sent(12), connections=(opened(), opened(1)))
     play = Play(recording=recording, result=STOPPED)
     client = ClientOfV5(play, reads_older=reads_older)
-    assert judge_client(
-        test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client
-    ) == (said)
+    assert judge_client(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client) == (said)
 
 
 @pytest.mark.parametrize(
@@ -347,9 +334,7 @@ def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
         worked(asked(5, ids=("c", 1))),
     )
     command = entry(cluster_check=False)
-    client = FakeClient(
-        healthy=giving if in_first_play else silent, prepared=giving, client=command
-    )
+    client = FakeClient(healthy=giving if in_first_play else silent, prepared=giving, client=command)
     assert unmet_need(["sends_v5", "cluster_check"], client) is None
     without = FakeClient(healthy=silent, prepared=silent, client=command)
     assert unmet_need(["cluster_check"], without) == NEEDS["cluster_check"].otherwise
@@ -366,7 +351,6 @@ def test_first_unmet_need_is_the_reason() -> None:
 
 
 def test_program_that_runs_on_gives_up_nothing() -> None:
-    """Its next operation cannot be distinguished from a repeated version."""
     client = FakeClient(client=entry(runs_on=True))
     assert unmet_need(["gives_up"], client) == NEEDS["gives_up"].otherwise
 
@@ -459,7 +443,6 @@ UNANSWERED = recorded(
 
 
 def test_client_that_only_its_driver_ended_hangs() -> None:
-    """Its application got no error, because the client had all its time since its first connection."""
     with pytest.raises(AssertionError, match="the client hangs: it does not return"):
         assert_ends_by_itself(FakeClient(), HUNG)
     with pytest.raises(AssertionError, match="no error: its operation never ends"):
@@ -480,11 +463,7 @@ def test_client_that_began_late_may_be_late() -> None:
     ],
 )
 def test_hang_names_the_request_outside_the_table(result: DriverResult, how: str) -> None:
-    """It is the last one that got no response."""
-    said = (
-        f"{how}, after Metadata v13 on connection 0 was sent "
-        "although the table of that connection lists v0 to v1"
-    )
+    said = f"{how}, after Metadata v13 on connection 0 was sent although the table of that connection lists v0 to v1"
     with pytest.raises(AssertionError) as caught:
         assert_ends_by_itself(FakeClient(), Play(recording=UNANSWERED, result=result))
     assert str(caught.value).splitlines()[0] == said

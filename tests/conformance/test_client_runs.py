@@ -1,4 +1,7 @@
-"""Runs of the suite that judge clients: records, evidence and exit status; and correct clients that share no code with the project."""
+"""Tests of runs that judge clients: records, evidence and exit status.
+
+The correct clients share no code with the project.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +57,7 @@ def test_a_planted_fault_violates_its_clause(run: SuiteRun) -> None:
 
 
 def test_the_reason_of_a_client_that_is_not_run_says_what_to_install(run: SuiteRun) -> None:
-    """It is in the records, and once on the terminal, for all cells."""
-    reasons = {
-        cell["reason"] for cell in run.header["planned_cells"] if cell["target"] == WITHOUT_CARGO
-    }
+    reasons = {cell["reason"] for cell in run.header["planned_cells"] if cell["target"] == WITHOUT_CARGO}
     (reason,) = reasons
     assert "cargo" in reason.lower()
     assert run.output.count("there is no cargo") == 1
@@ -109,10 +109,7 @@ with socket.create_connection((host, int(port)), 5) as connection:
 def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
     tmp_path: Path,
 ) -> None:
-    """Its cells are inconclusive; a reader of the terminal learns what it printed and where its error comes from."""
-    run = judge_program(
-        MISREADS, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path
-    )
+    run = judge_program(MISREADS, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path)
     assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
     assert "its first reaction fits KIP-511.client-reads-fixed-header" in run.output
     assert "read as if it had a tag section, gives that error 78" in run.output
@@ -122,15 +119,9 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        pytest.param(
-            ["--client", "model"], 0, "ApiVersions v5 on connection 1; gives the ids", id="works"
-        ),
-        pytest.param(
-            ["--client-cmd", "true {bootstrap}"], 11, "But the client never connected", id="nothing"
-        ),
-        pytest.param(
-            ["--client-cmd", "false {bootstrap}"], 10, "fails against a healthy", id="fails"
-        ),
+        pytest.param(["--client", "model"], 0, "ApiVersions v5 on connection 1; gives the ids", id="works"),
+        pytest.param(["--client-cmd", "true {bootstrap}"], 11, "But the client never connected", id="nothing"),
+        pytest.param(["--client-cmd", "false {bootstrap}"], 10, "fails against a healthy", id="fails"),
         pytest.param(
             ["--client-cmd", "sh -c 'mkdir runs {bootstrap}'"],
             *(10, "add --client-unconfined"),
@@ -140,10 +131,7 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
         pytest.param([], 4, "--client-check needs a client", id="no-client"),
     ],
 )
-def test_check_plays_the_healthy_script_alone(
-    options: list[str], status: int, said: str, tmp_path: Path
-) -> None:
-    """It prints what was seen, judges nothing and leaves no run folder."""
+def test_check_plays_the_healthy_script_alone(options: list[str], status: int, said: str, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     command = [sys.executable, "-m", "pytest", str(Path(SUITE).absolute()), "--client-check"]
     done = subprocess.run(
@@ -160,7 +148,6 @@ def test_check_plays_the_healthy_script_alone(
 
 
 def test_command_that_does_not_start_is_tried_once(tmp_path: Path) -> None:
-    """One sentence has what the shell said; nothing was judged, so there is no run folder."""
     ended = subprocess.run(
         [sys.executable, "-m", "conformance", "judge", "--client-cmd", f"{tmp_path}/none {{bootstrap}}", "--runs", str(tmp_path / "runs")],
         capture_output=True, text=True, check=False,
@@ -208,7 +195,8 @@ def verdicts_of(command: str, runs: Path, options: Mapping[str, str]) -> dict[st
 def test_an_independent_client_conforms(
     client: str, options: Mapping[str, str], not_judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """A correct client that shares no code with the suite has no red cell; the one that pipelines sends no ids of KIP-1242."""
+    """A correct client that shares no code with the suite has no red cell; the one that pipelines sends no ids of
+    KIP-1242."""
     verdicts = verdicts_of(f"{sys.executable} {INDEPENDENT / client}", tmp_path, options)
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
     left_out = {clause for clause in verdicts if verdicts[clause] is Verdict.NOT_APPLICABLE}

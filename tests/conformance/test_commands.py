@@ -1,4 +1,7 @@
-"""The console script, which knows its commands without importing them, and those that list and explain."""
+"""The console script knows its commands without importing them.
+
+The commands that list and explain are tested too.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def output_of(*arguments: str, status: int = 0) -> str:
 
 
 def test_targets_are_listed_one_a_line_in_groups() -> None:
-    """`targets` has every file of the registry, Apache Kafka's first and the oldest first, and the reference brokers at the end."""
+    """`targets` has every file of the registry, Apache Kafka's first and the oldest first, and the reference brokers
+    at the end."""
     listed = [line.split()[0] for line in output_of("targets").splitlines()[1:]]
     references = ["reference", *(f"reference+{name}" for name in proposed_brokers())]
     kafka = [target.id for target in load_targets() if target.implementation == "apache-kafka"]
@@ -100,7 +104,7 @@ def test_unknown_defect_gets_the_nearest() -> None:
     assert "nearest: reference+tags-descend" in output
 
 
-LONGEST_SENTENCE = 60
+MAX_SENTENCE = 60
 """Characters of a command's first sentence that fit into one line of the help, next to its name."""
 NOT_TO_JUDGE = {
     *("aalpy", "docker", "dpkt", "jgo", "kazoo", "numpy", "pandas", "pyarrow", "pyspark"),
@@ -121,7 +125,7 @@ def test_command_is_found_under_its_name(name: str) -> None:
     assert command is not None
     assert command.name == name
     assert COMMANDS[name].summary == command.get_short_help_str(limit=1000)
-    assert 0 < len(COMMANDS[name].summary) <= LONGEST_SENTENCE
+    assert 0 < len(COMMANDS[name].summary) <= MAX_SENTENCE
 
 
 def test_help_lists_every_command_in_a_group() -> None:
@@ -147,7 +151,8 @@ def test_help_lists_every_command_in_a_group() -> None:
     ids=["help", "clauses", "explain", "grid", "judge"],
 )
 def test_command_costs_its_own_imports_alone(arguments: str, unneeded: set[str]) -> None:
-    """The help, the lists of clauses, the roll-up before it starts, and a run before it judges import no heavy library that they do not need."""
+    """The help, the lists of clauses, the roll-up before it starts, and a run before it judges import no heavy
+    library that they do not need."""
     script = (
         "import atexit, sys, kafka_conformance;"
         f"atexit.register(lambda: print(sorted({unneeded} & sys.modules.keys())));"

@@ -107,7 +107,8 @@ class Overload(Limit):
 
 
 def test_a_limit_of_connections_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The request in one piece is sent again once the broker has learned that the connections with pauses are closed."""
+    """The request in one piece is sent again once the broker has learned that the connections with pauses are
+    closed."""
     limit, refusals = Limit(threading.Semaphore(TWO)), 0
     is_responsive = Broker.is_responsive
 
@@ -149,7 +150,8 @@ def test_a_limit_of_connections_is_no_disturbance() -> None:
     ],
 )
 def test_what_is_no_limit_is_a_disturbance(limit: Limit, learns: bool) -> None:
-    """A target that closes the next connection for another reason than their number, or for a few, keeps clients out."""
+    """A target that closes the next connection for another reason than their number, or for a few, keeps clients
+    out."""
     if learns:
         limit.learns.set()
     with limit.broker() as broker, pytest.raises(AssertionError, match="dozens of connections"):
@@ -168,6 +170,4 @@ def test_only_a_close_can_be_a_limit(outcome: Outcome, is_limit: bool, is_refuse
     """A new connection that stays open and gets no response is a fault, whatever the limit."""
     newcomer = Exchange(request=build_request(version=0), outcome=outcome)
     with pytest.raises(AssertionError) if is_refused else nullcontext():
-        assert_undisturbed(
-            (), newcomer, None, disturbed="d", unserved="u", is_limit=lambda: is_limit
-        )
+        assert_undisturbed((), newcomer, None, disturbed="d", unserved="u", is_limit=lambda: is_limit)

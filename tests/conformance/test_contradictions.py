@@ -1,4 +1,7 @@
-"""Which MUST a deviation from the model contradicts, and which freedoms of a broker contradict none."""
+"""Tests of which MUST a deviation from the model contradicts.
+
+Some freedoms of a broker contradict none.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,8 @@ def in_turn(*messages: Message) -> Conversation:
 
 
 def contradicted(broker: InMemoryBroker, *messages: Message) -> str | None:
-    """Play a conversation from which the target deviates; return the clause that it contradicts, if it contradicts one."""
+    """Play a conversation from which the target deviates; return the clause that it contradicts, if it contradicts
+    one."""
     broker.ask_for_table()
     broker.begin_example()
     with pytest.raises(AssertionError) as failed, ConversationRunner(broker) as player:
@@ -94,10 +98,7 @@ def test_a_deviation_after_other_requests_contradicts_a_must(
         ("v0-as-first-request-gets-an-error", (V0,)),
     ],
 )
-def test_a_freedom_or_a_plain_fault_contradicts_no_must(
-    defect: str, messages: tuple[Message, ...]
-) -> None:
-    """Other vendors may differ from the model, and one cause turns one clause red."""
+def test_a_freedom_or_a_plain_fault_contradicts_no_must(defect: str, messages: tuple[Message, ...]) -> None:
     assert contradicted(broker_with_defect(defect), *messages) is None
 
 
@@ -142,9 +143,7 @@ def _foreign(monkeypatch: pytest.MonkeyPatch) -> InMemoryBroker:
     return broker
 
 
-def test_a_contradicted_must_is_violated_where_the_model_binds_nobody(
-    foreign: InMemoryBroker, tmp_path: Path
-) -> None:
+def test_a_contradicted_must_is_violated_where_the_model_binds_nobody(foreign: InMemoryBroker, tmp_path: Path) -> None:
     """The deviation is informational, the cell of the MUST is violated, and Hypothesis has to know of the failure."""
     refused = "KIP-511.names-refused"
     broker = cast(JudgedBroker, foreign)

@@ -1,4 +1,7 @@
-"""A conversation is played to a target and to the model; any difference is a violation, except that of its own table."""
+"""A difference between a target's conversation and the model's is a violation.
+
+The conversation is played to both. A difference of the target's own table is no violation.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +70,7 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
         pytest.param("plaintext", one_by_one(UNREADABLE, V0), id="nothing-behind-a-close"),
         pytest.param("plaintext", at_once(V0, build_part(V0, 3), ends=True), id="ends-inside"),
         pytest.param("plaintext", (Reconnect(), *one_by_one(V0), Reconnect()), id="reconnects"),
-        pytest.param(
-            "plaintext", one_by_one(Handshake(), PlainToken(), PlainToken(wrapped=False)), id="sasl"
-        ),
+        pytest.param("plaintext", one_by_one(Handshake(), PlainToken(), PlainToken(wrapped=False)), id="sasl"),
         pytest.param(SASL, one_by_one(V0), id="told"),
         pytest.param(SASL, one_by_one(Handshake()), id="wrapped"),
         pytest.param(SASL, one_by_one(Handshake(version=0)), id="bare"),
@@ -77,16 +78,12 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
         pytest.param(SASL, one_by_one(Handshake(), PlainToken(), V0, V0), id="authenticated"),
         pytest.param(SASL, one_by_one(METADATA), id="another-api-before"),
         pytest.param(SASL, one_by_one(Handshake(), LIST_GROUPS), id="another-api-late"),
-        pytest.param(
-            SASL, one_by_one(Handshake(), PlainToken(), METADATA, V0, LIST_GROUPS), id="another-api"
-        ),
+        pytest.param(SASL, one_by_one(Handshake(), PlainToken(), METADATA, V0, LIST_GROUPS), id="another-api"),
         pytest.param("controller", one_by_one(V0, METADATA), id="another-api-that-is-not-listed"),
         pytest.param("controller", one_by_one(V0, V99), id="controller"),
     ],
 )
-def test_reference_broker_goes_as_the_model_allows(
-    listener: str, conversation: Conversation
-) -> None:
+def test_reference_broker_goes_as_the_model_allows(listener: str, conversation: Conversation) -> None:
     """The reference broker and the model agree on every step, and on the connections left open."""
     play(in_memory(listener), conversation)
 
@@ -124,9 +121,7 @@ def test_reference_broker_goes_as_the_model_allows(
         ),
     ],
 )
-def test_departure_from_the_model_is_told(
-    defect: str, listener: str, conversation: Conversation, seen: str
-) -> None:
+def test_departure_from_the_model_is_told(defect: str, listener: str, conversation: Conversation, seen: str) -> None:
     """The message contains what the model allows and what was seen."""
     with pytest.raises(AssertionError, match=seen):
         play(in_memory(listener, defect), conversation)
@@ -232,10 +227,7 @@ AGREES = "test_target_does_what_the_model_allows"
 def narrower(context: RequestContext) -> None:
     """List Metadata up to v5 only."""
     if context.response is not None and context.reaction.listing is Listing.EVERYTHING:
-        keys = tuple(
-            replace(each, max_version=5) if each.api_key == 3 else each
-            for each in context.response.api_keys
-        )
+        keys = tuple(replace(each, max_version=5) if each.api_key == 3 else each for each in context.response.api_keys)
         context.replace_response(api_keys=keys)
 
 

@@ -1,4 +1,6 @@
-"""The corpus is read strictly, formatting reverses reading, and what is stored is judged by the reactions that the model allows.
+"""The corpus is read strictly, and formatting reverses reading.
+
+What is stored is judged by the reactions that the model allows.
 
 `corpus pin` replaces its file completely or not at all.
 """
@@ -165,9 +167,7 @@ V0 = build_request(version=0)
 UNFINISHED = V0.data[:-1]
 REFUSED = b"\xff\xff\xff\xff"
 (SERVED, *_) = oracle().reactions_to(V0)
-ANSWER = V0.data[8:12] + encode_body(
-    response_for(SERVED, oracle().profile), SERVED.response_version
-)
+ANSWER = V0.data[8:12] + encode_body(response_for(SERVED, oracle().profile), SERVED.response_version)
 
 
 class Wire:
@@ -186,9 +186,7 @@ class Wire:
     def exchange(self, request: Request) -> Exchange:
         """Return an answer, and keep or close the connection."""
         kept = self._last is not Outcome.CLOSED
-        return Exchange(
-            request=request, outcome=Outcome.ANSWER, payload=self._payloads[0], usable=kept
-        )
+        return Exchange(request=request, outcome=Outcome.ANSWER, payload=self._payloads[0], usable=kept)
 
     def converse(self, requests: Sequence[Request]) -> tuple[Exchange, ...]:
         """Return the prepared answers; further requests get the last outcome."""
@@ -205,9 +203,7 @@ class Wire:
     end_stream = converse
 
 
-@pytest.mark.parametrize(
-    "rest", [UNFINISHED, REFUSED, b"\0\0\0\1\0"], ids=["unfinished", "refused", "malformed"]
-)
+@pytest.mark.parametrize("rest", [UNFINISHED, REFUSED, b"\0\0\0\1\0"], ids=["unfinished", "refused", "malformed"])
 def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) -> None:
     """An incomplete frame, a refused size and a malformed frame end the connection."""
     entry = CorpusEntry(name="x", data=V0.data + rest, origin="")
@@ -233,9 +229,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a corpus with a pinned file; the source now pins two examples."""
     monkeypatch.setattr(commands_corpus, "CORPUS_FOLDER", tmp_path)
     monkeypatch.setattr(commands_corpus, "pinned_entries", lambda: ENTRIES)
-    (tmp_path / PINNED_FILE).write_text(
-        format_entry(CorpusEntry(name="old", origin="o", data=b"old"))
-    )
+    (tmp_path / PINNED_FILE).write_text(format_entry(CorpusEntry(name="old", origin="o", data=b"old")))
     return tmp_path
 
 
@@ -252,9 +246,7 @@ def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
     "other",
     [
         pytest.param("no TOML", id="broken"),
-        pytest.param(
-            format_entry(CorpusEntry(name="a", origin="o", data=b"other")), id="same-name"
-        ),
+        pytest.param(format_entry(CorpusEntry(name="a", origin="o", data=b"other")), id="same-name"),
     ],
 )
 def test_wrong_corpus_keeps_its_pinned_file(folder: Path, other: str) -> None:

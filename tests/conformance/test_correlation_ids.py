@@ -27,9 +27,7 @@ TWICE = "the response with the correlation id {} came twice"
             "several responses came twice, the first with the correlation id 1",
             id="each-twice",
         ),
-        pytest.param(
-            [1, 2, 3], [1, 1], "two responses have the correlation id 1, and none has 2", id="end"
-        ),
+        pytest.param([1, 2, 3], [1, 1], "two responses have the correlation id 1, and none has 2", id="end"),
         pytest.param(
             [1, 2, 3],
             [9, 1, 2],
@@ -73,7 +71,8 @@ def test_equal_ids_show_nothing(received: list[int | None]) -> None:
 
 
 def test_first_response_with_another_id_is_to_blame() -> None:
-    """The failure has the exchange of the response that differs, and is of the kind that plain requests are compared in."""
+    """The failure has the exchange of the response that differs, and is of the kind that plain requests are compared
+    in."""
     exchanges = [
         Exchange(
             request=build_request(version=0, correlation_id=sent),

@@ -39,10 +39,7 @@ ENDED = "broker ended by SIGABRT; last lines of broker.out:"
         pytest.param((ENDED,), 0, id="no-output"),
     ],
 )
-def test_a_crash_is_summed_up_by_the_line_with_its_reason(
-    last_words: tuple[str, ...], why: int
-) -> None:
-    """That is the first line in which the target says why, or the line about how it ended, wherever they stand."""
+def test_a_crash_is_summed_up_by_the_line_with_its_reason(last_words: tuple[str, ...], why: int) -> None:
     text = "\n  ".join(last_words)
     assert crash_in_words(text) == (f"this request crashes the target: {last_words[why]}", text)
 
@@ -51,24 +48,17 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(
     ("steps", "clause"),
     [
         pytest.param([crashing(""), crashing("")], CRASH_OF_WELL_FORMED, id="well-formed"),
-        pytest.param(
-            [crashing(""), crashing("odd"), crashing("")], CRASH_OF_BROKEN, id="one-malformed"
-        ),
-        pytest.param(
-            [crashing(""), Step(connection=1, pieces=(b"\0",))], CRASH_OF_BROKEN, id="no-frame"
-        ),
+        pytest.param([crashing(""), crashing("odd"), crashing("")], CRASH_OF_BROKEN, id="one-malformed"),
+        pytest.param([crashing(""), Step(connection=1, pieces=(b"\0",))], CRASH_OF_BROKEN, id="no-frame"),
         pytest.param([crashing(""), Step(connection=0)], CRASH_OF_WELL_FORMED, id="closed"),
     ],
 )
 def test_the_clause_of_a_crash_depends_on_what_was_sent(steps: list[Step], clause: str) -> None:
-    """One malformed request, or bytes that are no complete frame, make it the one about malformed requests."""
     assert clause_of_crash(steps).id == clause
 
 
 @pytest.mark.parametrize("is_started_by_others", [False, True])
-def test_request_that_ends_a_fresh_target_too_is_a_violation(
-    is_started_by_others: bool, tmp_path: Path
-) -> None:
+def test_request_that_ends_a_fresh_target_too_is_a_violation(is_started_by_others: bool, tmp_path: Path) -> None:
     """A request that ended the target twice is to blame, and the target is started again afterwards."""
     broker = JudgedBroker(revivals=5, is_started_by_others=is_started_by_others)
     case = judged(tmp_path, broker)
@@ -100,7 +90,8 @@ def test_a_crash_is_laid_to_the_clause_about_it(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_target_that_is_not_ours_is_a_crash(tmp_path: Path) -> None:
-    """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
+    """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name
+    the clause."""
     blamed, step = CRASH_OF_BROKEN, crashing("odd")
     broker = JudgedBroker(last_sent=(step,))
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
@@ -124,9 +115,7 @@ def test_the_end_of_a_target_that_others_ask_too_blames_nobody(tmp_path: Path) -
     broker = JudgedBroker(last_sent=(crashing("odd"),), is_shared=True)
     case = judged(tmp_path, broker, PIN, also_planned=("PROTOCOL.malformed-hurts-nobody",))
     for value in range(2):
-        with pytest.raises(
-            BrokerGone, match="not known which request ended it: judge it with --jobs 1"
-        ):
+        with pytest.raises(BrokerGone, match="not known which request ended it: judge it with --jobs 1"):
             case.run(end_it, value)
     assert all(cell.verdict is not Verdict.VIOLATES for cell in case.recorder.cells.values())
 
@@ -174,9 +163,7 @@ def test_target_that_ends_once_leaves_a_doubt(is_started_by_others: bool, tmp_pa
 
 
 @pytest.mark.parametrize("fails_again", [False, True])
-def test_what_a_target_does_while_it_is_away_does_not_count(
-    fails_again: bool, tmp_path: Path
-) -> None:
+def test_what_a_target_does_while_it_is_away_does_not_count(fails_again: bool, tmp_path: Path) -> None:
     """Something in front of it closes connections meanwhile; the example is judged again when it is back."""
     case = judged(tmp_path, JudgedBroker(is_away=True))
     fails = iter([True, fails_again])

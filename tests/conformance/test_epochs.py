@@ -1,4 +1,7 @@
-"""The epoch that falls in the responses of a run, and finalized levels that differ at one epoch."""
+"""Tests of epochs that fall in a run, and of levels that differ at one epoch.
+
+The levels are finalized feature levels.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ def assumptions() -> Iterator[None]:
 
 
 def broker_that(*, replaces: dict[str, Any], on: str = "", client_id: str = "") -> InMemoryBroker:
-    """Return a broker that replaces fields of flexible responses, on one listener or for one client id if they are given."""
+    """Return a broker that replaces fields of flexible responses, on one listener or for one client id if they are
+    given."""
 
     def act(context: RequestContext) -> None:
         is_here = context.broker.profile.listener in (on or context.broker.profile.listener)
@@ -66,9 +70,7 @@ def fall(broker: InMemoryBroker) -> None:
 
 
 @pytest.mark.parametrize("is_planned", [True, False])
-def test_fall_in_any_property_violates_the_clause_about_it(
-    is_planned: bool, tmp_path: Path
-) -> None:
+def test_fall_in_any_property_violates_the_clause_about_it(is_planned: bool, tmp_path: Path) -> None:
     """The property itself conforms; both exchanges are the evidence, and no single example is."""
     broker = falling()
     also = (EPOCH_MONOTONE,) if is_planned else ()
@@ -89,7 +91,6 @@ def test_fall_in_any_property_violates_the_clause_about_it(
 
 
 def test_fall_is_left_to_the_property_about_it(tmp_path: Path) -> None:
-    """Its body asserts it, so that the example is recorded too."""
     broker = falling()
     case = judged(tmp_path, cast(JudgedBroker, broker), FEATURE_CLAUSE)
     fall(broker)

@@ -1,4 +1,7 @@
-"""Each failure of a client is shown by bytes or by time; a busy machine can cause only the second kind."""
+"""A client's failure is shown by bytes or by time.
+
+A busy machine can cause only a failure shown by time.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from conformance.assertions.client_success import (
 from conformance.assertions.evidence import evidence_of, kind_of
 from conformance.assertions.judging import MalformedAnswer
 from fixtures.scripted_broker.playing import Play
-from reference_model.clients.rules.limits import MOST_IN_WINDOW, MOST_WITHOUT_PAUSE
+from reference_model.clients.rules.limits import MAX_IN_WINDOW, MAX_WITHOUT_PAUSE
 from reference_model.clients.scripts.script import EMPTY, Answer, Script
 from reports.repeats import ShownBy
 from strategies.api_versions import build_request
@@ -58,12 +61,9 @@ COMMAND = FakeClient(client=entry(can_ask_again=False))
 ENDS = partial(assert_ends_by_itself, FakeClient())
 MANY = [asked(3, at_ms=n) for n in range(30)]
 ON_ONE_CONNECTION = worked(*MANY, connections=(opened(api_versions_requests=30),))
-ON_MANY = worked(*(asked(3, at_ms=n, connection=n) for n in range(MOST_IN_WINDOW + 1)))
+ON_MANY = worked(*(asked(3, at_ms=n, connection=n) for n in range(MAX_IN_WINDOW + 1)))
 AT_ONCE = worked(
-    connections=[
-        opened(n, at_ms=2 * n, closed_ms=2 * n + 1, closed_by="broker")
-        for n in range(MOST_WITHOUT_PAUSE + 2)
-    ]
+    connections=[opened(n, at_ms=2 * n, closed_ms=2 * n + 1, closed_by="broker") for n in range(MAX_WITHOUT_PAUSE + 2)]
 )
 LEFT_OPEN = worked(
     asked(4, Answer(error_code=42, table=EMPTY)),

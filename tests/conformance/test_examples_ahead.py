@@ -1,4 +1,7 @@
-"""Examples of a far target run at the same time, and are judged in their turn with the results of one by one."""
+"""Examples of a far target run at the same time and are judged in turn.
+
+The results equal the results of a sequential run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hypothesis import assume, reject
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.engine.examples_ahead import (
-    MOST_AT_ONCE,
+    MAX_AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
     WORTH_AN_EXAMPLE_S,
     ExamplesAhead,
@@ -34,7 +37,7 @@ from wire.exchange import Step
 
 FAR_S = 0.4
 """A plain exchange at a round trip of 0.2 s."""
-VALUES = range(ONE_BY_ONE_AT_FIRST + MOST_AT_ONCE)
+VALUES = range(ONE_BY_ONE_AT_FIRST + MAX_AT_ONCE)
 PINNED = [{"value": number} for number in VALUES]
 TIMEOUT_S = 60
 
@@ -109,10 +112,10 @@ def conforming(*values: int) -> list[tuple[int, Verdict]]:
 
 def test_pinned_examples_run_at_the_same_time_and_are_recorded_in_order(tmp_path: Path) -> None:
     """As many run before the first has ended as the distance deserves, and none runs on the broker itself."""
-    together = threading.Barrier(MOST_AT_ONCE)
+    together = threading.Barrier(MAX_AT_ONCE)
 
     def run(_: FarBroker, value: int) -> None:
-        if value < MOST_AT_ONCE:
+        if value < MAX_AT_ONCE:
             together.wait(TIMEOUT_S)
 
     with far(tmp_path, run) as case:
@@ -124,8 +127,8 @@ def test_pinned_examples_run_at_the_same_time_and_are_recorded_in_order(tmp_path
 
 def test_drawn_examples_run_at_the_same_time_once_the_first_have_passed(tmp_path: Path) -> None:
     """Hypothesis draws on while they wait."""
-    drawn = range(100, 100 + MOST_AT_ONCE)
-    together = threading.Barrier(MOST_AT_ONCE)
+    drawn = range(100, 100 + MAX_AT_ONCE)
+    together = threading.Barrier(MAX_AT_ONCE)
 
     def run(_: FarBroker, value: int) -> None:
         if value in drawn:
@@ -140,8 +143,6 @@ def test_drawn_examples_run_at_the_same_time_once_the_first_have_passed(tmp_path
 
 
 def test_pinned_example_that_fails_is_judged_again_in_its_turn(tmp_path: Path) -> None:
-    """One that fails alone as well is a violation; one that failed next to others only is none."""
-
     def run(broker: FarBroker, value: int) -> None:
         assert value != 3
         assert value != 1 or not broker.is_copy
@@ -196,8 +197,6 @@ def test_example_that_is_rejected_before_it_waits_is_rejected_at_once(tmp_path: 
 
 
 def test_declared_violation_is_taken_from_where_it_was_seen(tmp_path: Path) -> None:
-    """It was expected, so it is not sent a second time."""
-
     def run(_: FarBroker, value: int) -> None:
         assert value != 1, "as declared"
 
@@ -231,7 +230,7 @@ def test_example_that_cannot_be_judged_is_tried_again(tmp_path: Path) -> None:
         pytest.param(WORTH_AN_EXAMPLE_S / 2, 0.01, True, 1, id="near"),
         pytest.param(FAR_S, 0.0, True, 1, id="near-and-slow"),
         pytest.param(WORTH_AN_EXAMPLE_S * 2, 0.05, True, 3, id="in-the-region"),
-        pytest.param(FAR_S, FAR_S / 2, True, MOST_AT_ONCE, id="far"),
+        pytest.param(FAR_S, FAR_S / 2, True, MAX_AT_ONCE, id="far"),
     ],
 )
 def test_number_follows_the_time_of_an_exchange(

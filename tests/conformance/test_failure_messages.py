@@ -1,4 +1,6 @@
-"""The first line of a failure says where the input stood and what was wrong, the second what the input was.
+"""A failure's first line says where the input stood and what was wrong.
+
+The second line says what the input was.
 
 What is wrong with a bean or a log entry about a software has words of its own.
 """
@@ -104,9 +106,7 @@ def request_naming(name: str, version: str) -> Any:
         ),
     ],
 )
-def test_a_failure_names_place_and_input(
-    defect: str, judged: str, sent: Any, first_line: str, value: str
-) -> None:
+def test_a_failure_names_place_and_input(defect: str, judged: str, sent: Any, first_line: str, value: str) -> None:
     """Declarations can tell one input from another that fails in the same way."""
     broker = broker_with(defect)
     broker.begin_example()

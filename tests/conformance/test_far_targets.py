@@ -1,4 +1,7 @@
-"""Examples with dozens of connections, which are fewer where each costs a round trip."""
+"""A far target gets fewer connections in examples that open dozens.
+
+Each connection costs a round trip.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 from conformance.brokers.test_framing import MANY_CONNECTIONS
 from conformance.brokers.test_framing import test_malformed_request_hurts_nobody as malformed
 from conformance.brokers.test_neighbours import (
-    LARGEST_CROWD,
+    MAX_CROWD,
 )
 from conformance.brokers.test_neighbours import (
     test_client_that_breaks_off_hurts_nobody as breaks_off,
@@ -28,7 +31,7 @@ CROWD = {
     "versions": [],
     "part": build_part(V0, 9),
     "resets": True,
-    "times": LARGEST_CROWD,
+    "times": MAX_CROWD,
 }
 
 

@@ -1,4 +1,7 @@
-"""The sentence of a failure says what was seen: a table of planted defects, properties and first lines."""
+"""The sentence of a failure says what was seen.
+
+A table has planted defects, properties and first lines.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,7 @@ ROWS = [
     (
         "many-answers-share-an-id",
         PIPELINE,
-        OWN
-        + "the responses have the correlation ids 1000, 1000, 1000, 1000 and 4 more, and the requests "
+        OWN + "the responses have the correlation ids 1000, 1000, 1000, 1000 and 4 more, and the requests "
         "1000, 1001, 1002, 1003 and 4 more",
     ),
     (
@@ -60,8 +62,7 @@ ROWS = [
     (
         "a-large-number-follows-each-table",
         "test_well_formed_request_keeps_the_connection",
-        ELSEWHERE
-        + "a plain request of ApiVersions v0 fails in the same way: then bytes came that belong to no "
+        ELSEWHERE + "a plain request of ApiVersions v0 fails in the same way: then bytes came that belong to no "
         "response: 5 (judged by PROTOCOL.size-prefix-exact)",
     ),
     (
@@ -84,8 +85,7 @@ ROWS = [
     (
         "versions-above-the-newest-are-served-in-v0",
         "test_refusal_lists_nothing_else",
-        ELSEWHERE
-        + "a plain request of ApiVersions v6 fails in the same way: the response has the error NONE, and not "
+        ELSEWHERE + "a plain request of ApiVersions v6 fails in the same way: the response has the error NONE, and not "
         "UNSUPPORTED_VERSION (judged by KIP-35.unknown-version-gives-35)",
     ),
     (
@@ -115,10 +115,7 @@ BEFORE_LOGIN = [
 
 @pytest.mark.parametrize(("judged", "words"), BEFORE_LOGIN)
 def test_refusal_before_authentication_is_judged_by_one_clause(judged: str, words: str) -> None:
-    """Other clauses about listeners with SASL name it, and say what a plain request gets there."""
-    sentence = first_sentence(
-        "api-versions-is-unsupported-before-authentication", judged, SASL_PLAINTEXT
-    )
+    sentence = first_sentence("api-versions-is-unsupported-before-authentication", judged, SASL_PLAINTEXT)
     assert sentence.startswith(ELSEWHERE + "a plain request of ApiVersions v")
     assert words in sentence
     assert sentence.endswith("(judged by KIP-35.table-before-authentication)")

@@ -1,7 +1,7 @@
-"""What each command does when it is killed or ended, and when its memory is limited.
+"""Tests of commands that are killed, ended, or limited in memory.
 
-Each command is a row of `STAGES`, each fault a test. A fault makes no command end with 1, prints no traceback, and leaves no
-process and no temporary file.
+Each command is a row of `STAGES`, each fault a test. A fault makes no command end with 1, prints no traceback, and
+leaves no process and no temporary file.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ STAGES = {
     ),
     "learn": ("learn reference --listener sasl_plaintext --out {out}/machines", BROKER),
 }
-"""By name: what follows `kafka-conformance`, where {out} is the folder that the command writes, and {runs} and {grid} are what it
-reads; and part of the command line of a process that it starts: a fault in the middle comes then."""
+"""By name: what follows `kafka-conformance`, where {out} is the folder that the command writes, and {runs} and
+{grid} are what it reads; and part of the command line of a process that it starts: a fault in the middle comes then."""
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +58,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What commands read: a run, its grid, and a broker."""
     folder = tmp_path_factory.mktemp("made")
     run_suite("--broker", "reference", "--tier", "smoke", runs=folder / "runs")
-    _command("grid", str(folder / "runs"), "--out", str(folder / "grid")).communicate(
-        timeout=AT_MOST_S
-    )
+    _command("grid", str(folder / "runs"), "--out", str(folder / "grid")).communicate(timeout=AT_MOST_S)
     server = [sys.executable, "-m", BROKER]
-    with subprocess.Popen(
-        server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as broker:
+    with subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as broker:
         assert broker.stdout is not None
-        port = (
-            broker.stdout.readline().partition('"plaintext": ')[2].partition(",")[0].strip(" }\n")
-        )
+        port = broker.stdout.readline().partition('"plaintext": ')[2].partition(",")[0].strip(" }\n")
         yield {
             "runs": str(folder / "runs"),
             "grid": str(folder / "grid"),
@@ -79,7 +73,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_killed_command_leaves_nothing(name: str, made: dict[str, str], tmp_path: Path) -> None:
-    """Its processes end with it."""
     _fault_under_way(name, signal.SIGKILL, made, tmp_path)
 
 
@@ -99,15 +92,11 @@ def test_lack_of_memory_is_no_verdict(name: str, made: dict[str, str], tmp_path:
     needs_java = name in ("operations", "grid", "verify")
     # The client has defects of its own.
     without_fault = 1 if name == "clients" else 0
-    assert status in ({NO_JAVA, HARNESS_ERROR} if needs_java else {without_fault, HARNESS_ERROR}), (
-        output
-    )
+    assert status in ({NO_JAVA, HARNESS_ERROR} if needs_java else {without_fault, HARNESS_ERROR}), output
     assert "Traceback" not in output
 
 
-def _fault_under_way(
-    name: str, number: signal.Signals, made: dict[str, str], folder: Path
-) -> tuple[int, str]:
+def _fault_under_way(name: str, number: signal.Signals, made: dict[str, str], folder: Path) -> tuple[int, str]:
     """Start a command, send it a signal when it is under way; return its exit status and output."""
     process = _start(name, made, folder)
     family: list[psutil.Process] = []
@@ -124,17 +113,13 @@ def _fault_under_way(
     return ended
 
 
-def _start(
-    name: str, made: dict[str, str], folder: Path, *, memory_bytes: int | None = None
-) -> subprocess.Popen[str]:
+def _start(name: str, made: dict[str, str], folder: Path, *, memory_bytes: int | None = None) -> subprocess.Popen[str]:
     arguments = [each.format(out=folder / "out", **made) for each in STAGES[name][0].split()]
     (folder / "temporary").mkdir()
     return _command(*arguments, temporary=folder / "temporary", memory_bytes=memory_bytes)
 
 
-def _command(
-    *arguments: str, temporary: Path | None = None, memory_bytes: int | None = None
-) -> subprocess.Popen[str]:
+def _command(*arguments: str, temporary: Path | None = None, memory_bytes: int | None = None) -> subprocess.Popen[str]:
     limit = None if memory_bytes is None else (memory_bytes, memory_bytes)
     process = subprocess.Popen(
         [sys.executable, "-m", "conformance", *arguments],
@@ -153,9 +138,7 @@ def _end_of(process: subprocess.Popen[str], folder: Path) -> tuple[int, str]:
     """Wait until a command has ended and removed its temporary files; return its exit status and output."""
     output, _ = process.communicate(timeout=AT_MOST_S)
 
-    assert poll_until(
-        lambda: sorted((folder / "temporary").iterdir()) == [], True, limit_s=AT_MOST_S
-    )
+    assert poll_until(lambda: sorted((folder / "temporary").iterdir()) == [], True, limit_s=AT_MOST_S)
     return process.returncode, output
 
 

@@ -1,4 +1,6 @@
-"""Failures are repeated alone and classified; intermittent ones still fail the run.
+"""Failures are repeated alone and classified.
+
+Intermittent failures still fail the run.
 
 A failure that comes by chance in one example is no reason to doubt another example that fails alike.
 """
@@ -17,14 +19,14 @@ from typing import Any, cast
 import pytest
 
 from clauses.tiers import Tier
-from conformance.engine.failing_examples import MOST_EXAMPLES, FailingExamples
+from conformance.engine.failing_examples import MAX_EXAMPLES, FailingExamples
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
-from fixtures.client.patience import FEWEST_SILENCES
+from fixtures.client.patience import MIN_SILENCES
 from fixtures.client.running_broker import parse_address
 from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker, SpareTarget
-from fixtures.under_test.first_requests import LARGEST_SILENCE_BOUND_S
+from fixtures.under_test.first_requests import MAX_SILENCE_BOUND_S
 from reports.repeats import FailureClass, Repeats, Tally
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
@@ -121,9 +123,7 @@ def answered(broker: Broker) -> None:
     assert broker.exchange(build_request(version=0)).payload is not None
 
 
-def repeats_on(
-    used: Broker, fresh: Broker | None = None, body: Callable[[Broker], None] = answered
-) -> Repeats:
+def repeats_on(used: Broker, fresh: Broker | None = None, body: Callable[[Broker], None] = answered) -> Repeats:
     """Repeat an example that failed on a broker, on a fresh one as well if there is one."""
     repeats = repeater(fresh).repeat(used, FailingExample(body, {"broker": used}))
     assert repeats is not None
@@ -177,7 +177,8 @@ def test_target_that_gives_way_is_of_the_environment() -> None:
 
 
 def test_failure_that_took_all_waiting_time_is_repeated() -> None:
-    """At a load of 30 a reference broker once answered none of 818 requests in time; nothing else would have excused it."""
+    """At a load of 30 a reference broker once answered none of 818 requests in time; nothing else would have excused
+    it."""
     with broker_of(reference_behaviour()) as used:
         used.patience.left_s = 0.0
         repeats = repeats_on(used)
@@ -201,9 +202,7 @@ def test_repeats_that_wait_in_vain_and_conform_excuse_the_failure() -> None:
     ("fails_after", "reason"),
     [(1000, "it recurred in none of 40 repeats"), (20, ""), (0, None)],
 )
-def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(
-    fails_after: int, reason: str | None
-) -> None:
+def test_failure_after_the_time_for_repeats_counts_only_if_it_recurs(fails_after: int, reason: str | None) -> None:
     """A pause of the machine may make several properties fail, and the first one may use up that time."""
     repeats_none = Repeater(cast(SpareTarget, FakeSpare(None)), tier=Tier.SMOKE)
     repeats_none._spent_s = 1000.0
@@ -227,12 +226,12 @@ def test_repeat_may_meet_silences_however_long_each_is() -> None:
     """Each tally has time for a few, which a request may get by right."""
 
     def meets_silences(broker: Broker) -> None:
-        for _ in range(FEWEST_SILENCES):
+        for _ in range(MIN_SILENCES):
             broker.patience.check()
-            broker.patience.wait_in_vain(LARGEST_SILENCE_BOUND_S)
+            broker.patience.wait_in_vain(MAX_SILENCE_BOUND_S)
 
     with broker_of(reference_behaviour()) as used:
-        used.patience.outlast_silences(LARGEST_SILENCE_BOUND_S)
+        used.patience.outlast_silences(MAX_SILENCE_BOUND_S)
         repeats = repeater().repeat(used, FailingExample(meets_silences, {"broker": used}))
     assert repeats is not None
     assert repeats.leaves_open == "it recurred in none of 1 repeats"
@@ -288,7 +287,7 @@ def example(number: int) -> FailingExample:
 def test_next_example_is_repeated_if_one_leaves_the_failure_open(results: list[Repeats]) -> None:
     """The last repeats count; an example after one that recurs is not repeated."""
     case = Case(*results)
-    for number in range(MOST_EXAMPLES + 2):
+    for number in range(MAX_EXAMPLES + 2):
         case.failing.keep(SIGNATURES, example(number))
     case.repeat()
     assert case.found == results
@@ -296,7 +295,6 @@ def test_next_example_is_repeated_if_one_leaves_the_failure_open(results: list[R
 
 
 def test_shrunk_example_replaces_those_before() -> None:
-    """It is the smallest one."""
     case = Case(NEVER)
     case.failing.keep(SIGNATURES, example(0))
     case.failing.keep(SIGNATURES, example(1), is_shrunk=True)
@@ -305,7 +303,6 @@ def test_shrunk_example_replaces_those_before() -> None:
 
 
 def test_example_that_cannot_be_repeated_is_recorded_as_nothing() -> None:
-    """It stays a failure that was not repeated."""
     case = Case(None)
     case.failing.keep(SIGNATURES, example(0))
     case.repeat()

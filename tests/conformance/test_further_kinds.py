@@ -1,4 +1,4 @@
-"""A property of a client that fails in several ways: every kind is found, pinned or drawn, and shrunk.
+"""A client property finds and shrinks every kind of failure, pinned or drawn.
 
 The scripts that are played ahead are those that the properties then draw.
 """
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from clauses.tiers import Tier
 from conformance.engine.drawing import examples_go_to
-from conformance.engine.failing_examples import MOST_ROUNDS, FurtherKinds
+from conformance.engine.failing_examples import MAX_ROUNDS, FurtherKinds
 from conformance.engine.hypothesis_profiles import CLIENT_EXAMPLES, client_examples
 from conformance.roles import client
 from conformance.roles.client import scripts_of
@@ -110,7 +110,7 @@ def test_rounds_have_an_end(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run_to_the_end(case, (), 59)
     shrunk = [each for each in case.ran if each in range(10, 60, 10)]
-    assert len(set(shrunk)) >= MOST_ROUNDS
+    assert len(set(shrunk)) >= MAX_ROUNDS
     assert not case.judge.draws_on(AssertionError())
 
 
@@ -133,9 +133,7 @@ def test_fault_of_ours_after_a_violation_hides_nothing(tmp_path: Path) -> None:
     case.run(lose, 1)
     with pytest.raises(AssertionError, match="aborts"):
         case.judge.raise_first()
-    assert case.recorder.cells[case.key].planned.reason == (
-        "not judged after the first failures: no play"
-    )
+    assert case.recorder.cells[case.key].planned.reason == ("not judged after the first failures: no play")
     with pytest.raises(HarnessError):
         case_with(tmp_path / "other", pinned=1).run(lose, 1)
 

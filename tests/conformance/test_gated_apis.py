@@ -1,4 +1,7 @@
-"""APIs that are listed while their feature is off: which feature is named, and how they are asked for at an address."""
+"""Tests of APIs that are listed while their feature is off.
+
+They check which feature is named, and how the APIs are requested at an address.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,6 @@ def test_gated_apis_exist() -> None:
     ],
 )
 def test_feature_that_is_not_finalized_is_named(defect: str, name: str, feature: str) -> None:
-    """It is named for an API that needs it, and only if it is off."""
     assert missing_feature(broker_that(defect), name) == feature
     assert missing_feature(broker_that(), name) == ""
 
@@ -73,9 +75,7 @@ def test_refusal_names_the_feature(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("is_given", [True, False])
-def test_request_at_an_address_names_no_group(
-    is_given: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_request_at_an_address_names_no_group(is_given: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that the suite started gets the name of a group that does not exist."""
     monkeypatch.setattr(sendable_apis, "_is_given", lambda broker: is_given)
     api = described_api(68, 0)
@@ -91,13 +91,9 @@ def test_off_feature_of_an_api_that_is_not_requested_is_noted(
 ) -> None:
     """Where the request may not be sent, the levels in the table are set against its APIs, as information."""
     broker = broker_that("consumer-groups-are-listed-but-off")
-    monkeypatch.setattr(
-        test_served_versions, "skipped_apis", lambda broker: ("ConsumerGroupHeartbeat", "Vote")
-    )
+    monkeypatch.setattr(test_served_versions, "skipped_apis", lambda broker: ("ConsumerGroupHeartbeat", "Vote"))
     monkeypatch.setattr(test_served_versions, "why_skipped", lambda broker: "the run is read-only")
-    monkeypatch.setattr(
-        test_served_versions, "OTHER", test_served_versions.OTHER._replace(items=lambda broker: [])
-    )
+    monkeypatch.setattr(test_served_versions, "OTHER", test_served_versions.OTHER._replace(items=lambda broker: []))
     noted: list[Unjudged] = []
 
     class Noting(Judge):

@@ -1,4 +1,6 @@
-"""A broker that gets the simplest things wrong is red there, and still judged elsewhere; one that is silent takes no other verdict.
+"""A broker with a gross fault is red there and still judged elsewhere.
+
+A silent defect does not change the verdicts of other properties.
 
 Waiting is simulated: in memory a silence takes no time, but uses up patience as it would over TCP.
 """
@@ -150,13 +152,13 @@ def test_a_gross_fault_is_red_at_its_clauses(
 IS_SILENT = re.compile(r"Outcome\.(SILENT|IGNORED)|keeps_open")
 ELSEWHERE = "judged elsewhere"
 IS_ELSEWHERE = re.compile(r"^a plain request .* \(judged by ")
-"""Why a property says nothing about its clause: the silence is that of a plain request, about which another clause is."""
+"""Why a property says nothing about its clause: the silence is that of a plain request, about which another clause
+is."""
 SILENT = [
-    name
-    for name, defect in reversed(DEFECTS.items())
-    if IS_SILENT.search(inspect.getsource(defect.tampering.act))
+    name for name, defect in reversed(DEFECTS.items()) if IS_SILENT.search(inspect.getsource(defect.tampering.act))
 ]
-"""The last registered first, which is the order in which they act: one that replaces a refusal acts after one that needs it."""
+"""The last registered first, which is the order in which they act: one that replaces a refusal acts after one that
+needs it."""
 PROPERTIES = properties_of_a_run(left_out=("stored",))
 
 

@@ -1,4 +1,7 @@
-"""A client that fails with a healthy broker on one listener is judged on the others, and the reason is said."""
+"""A client that fails with a healthy broker on one listener is judged on others.
+
+The report gives the reason.
+"""
 
 from __future__ import annotations
 
@@ -46,20 +49,14 @@ def test_client_that_fails_with_sasl_is_judged_without_it() -> None:
     assert first.startswith(
         "model fails against a healthy scripted broker with SASL, so it cannot be judged on sasl_plaintext: "
     )
-    assert reason.startswith(
-        "a second ApiVersions before SaslHandshake: ApiVersions v4 on connection 0"
-    )
+    assert reason.startswith("a second ApiVersions before SaslHandshake: ApiVersions v4 on connection 0")
 
 
 @pytest.mark.parametrize(
     ("listener", "words"),
     [
-        pytest.param(
-            SSL, "a healthy scripted broker with TLS, so it cannot be judged on ssl: ", id="tls"
-        ),
-        pytest.param(
-            PLAINTEXT, "a healthy scripted broker, so it cannot be judged: ", id="plaintext"
-        ),
+        pytest.param(SSL, "a healthy scripted broker with TLS, so it cannot be judged on ssl: ", id="tls"),
+        pytest.param(PLAINTEXT, "a healthy scripted broker, so it cannot be judged: ", id="plaintext"),
     ],
 )
 def test_failure_names_its_listener(listener: str, words: str) -> None:

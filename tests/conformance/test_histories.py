@@ -1,4 +1,7 @@
-"""Requests after others on their connection: what is sent, and what becomes of a target that closes for an earlier one."""
+"""Tests of requests after others on their connection.
+
+They check what is sent, and what happens to a target that closes for an earlier request.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,7 @@ from wire.exchange import Exchange, Outcome
 V3 = build_request(version=3)
 
 
-def faulty(
-    act: Callable[[RequestContext], None] = lambda _: None, stage: Stage = Stage.REACTION
-) -> InMemoryBroker:
+def faulty(act: Callable[[RequestContext], None] = lambda _: None, stage: Stage = Stage.REACTION) -> InMemoryBroker:
     """Return the reference broker with a fault, its table read, in a new example."""
     broker = broker_with(Tampering(stage=stage, act=act), patience=Patience(math.inf))
     broker.ask_for_table()
@@ -59,7 +60,6 @@ def test_earlier_requests_come_one_by_one_or_in_one_write() -> None:
 
 
 def test_a_request_without_history_is_sent_as_ever() -> None:
-    """It has the sentinel after it, and on a listener with SASL it comes before authentication."""
     broker = faulty().sibling(SASL_PLAINTEXT)
     broker.ask_for_table()
     broker.begin_example()
@@ -80,8 +80,6 @@ def test_what_a_target_cannot_get_is_left_out() -> None:
 
 
 def test_closing_after_a_refusal_is_not_the_fault_of_the_judged_request() -> None:
-    """Then the request is sent alone; a close after a request that was served stays one."""
-
     def close_later(context: RequestContext) -> None:
         if context.has_seen("a request", now=True):
             context.replace_reaction(outcome=Outcome.CLOSED)
@@ -133,10 +131,7 @@ def test_what_came_before_an_exchange_is_read_from_the_journal() -> None:
     assert before is not None
     ((earlier,),) = before.writes
     assert (earlier.api_version, before.in_its_write) == (5, ())
-    assert (
-        what_came_before(broker, Exchange(request=build_request(version=4), outcome=Outcome.SILENT))
-        is None
-    )
+    assert what_came_before(broker, Exchange(request=build_request(version=4), outcome=Outcome.SILENT)) is None
     broker.begin_example()
     broken = build_request(version=3, body=b"", broken="no body")
     answered = broker.converse([build_request(version=0), broken, build_request(version=1)])
@@ -151,7 +146,8 @@ def close_after_right_ids(context: RequestContext) -> None:
 
 
 def test_what_earlier_requests_explain_is_a_violation_of_its_clause() -> None:
-    """The properties of that clause may never send the same requests, so the clause is named together with what violates it."""
+    """The properties of that clause may never send the same requests, so the clause is named together with what
+    violates it."""
     broker = faulty(close_after_right_ids)
     with pytest.raises(MalformedAnswer) as caught:
         payload_of(exchange_after(broker, after(Earlier.RIGHT_IDS), V3))

@@ -1,4 +1,4 @@
-"""The wheel works in the environment of another project, whose packages have the names of ours."""
+"""The wheel works in another project whose packages have our names."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ def link_distribution(name: str, packages: Path) -> None:
     """Link the files and folders of an installed distribution into another environment."""
     installed = distribution(name)
     # An old pip installs from a source archive without a list of what it installs: its metadata is found by name.
-    tops = {file.parts[0] for file in installed.files or ()} | {
-        f"{name}-{installed.version}.egg-info"
-    }
+    tops = {file.parts[0] for file in installed.files or ()} | {f"{name}-{installed.version}.egg-info"}
     for top in tops - {"..", "__pycache__"}:
         source = Path(str(installed.locate_file(top)))
         if source.exists() and not (packages / top).exists():
@@ -171,7 +169,8 @@ def test_grid_says_what_to_install(few_programs: Path, project: Path) -> None:
 
 @pytest.mark.nightly  # Two runs, and Spark starts
 def test_wheel_does_what_the_checkout_does(programs: Path, project: Path) -> None:
-    """A failure of a broker that the suite starts is judged again, comes to a grid, and its defect is caught in memory."""
+    """A failure of a broker that the suite starts is judged again, comes to a grid, and its defect is caught in
+    memory."""
     command = programs / "kafka-conformance"
     judge = ("judge", "reference+tags-descend", "--tier", "smoke", "-k", "tags_in_answers_ascend")
     run(command, *judge, "--listener", "plaintext", cwd=project, status=1)

@@ -1,4 +1,4 @@
-"""An interrupt is raised, and raised again if it was dropped; a run that does not come to its end never ends with 1.
+"""A dropped interrupt is raised again, and an unfinished run never exits with 1.
 
 What it has judged is kept, and nothing is left running.
 """
@@ -140,7 +140,6 @@ def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
 def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
-    """It is raised at the end of the block."""
     Interrupts().handle()
     reached = []
 
@@ -155,7 +154,6 @@ def test_an_interrupt_is_held_back_for_a_block(number: signal.Signals) -> None:
 
 
 def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is raised before the next smaller example, and Hypothesis goes no further."""
     interrupts = Interrupts()
     interrupts.handle()
     monkeypatch.setattr(drawing, "INTERRUPTS", interrupts)
@@ -220,7 +218,6 @@ def test_cache_that_cannot_be_written_is_no_fault() -> None:
 
 
 def test_interrupt_while_a_run_is_started_ends_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes once the run is known, and can be ended."""
     started = Mock()
 
     def start(_self: object, _options: object) -> Mock:
@@ -234,9 +231,9 @@ def test_interrupt_while_a_run_is_started_ends_that_run(monkeypatch: pytest.Monk
 
 
 INTERRUPTED = 2
-MOST_S = 30.0
-"""Seconds from Ctrl-C to the end that no loaded machine needs. Idle: 0.7 to 1.9 s, and 4.2 s in the deep tier's sweep of
-all versions; the goal is 5 s."""
+MAX_S = 30.0
+"""Seconds from Ctrl-C to the end that no loaded machine needs. Idle: 0.7 to 1.9 s, and 4.2 s in the deep tier's
+sweep of all versions; the goal is 5 s."""
 SLEEPING_JAVA = """#!/bin/sh
 case "$*" in
 *-version*) echo 'openjdk version "21"' >&2; exit ;;
@@ -264,7 +261,7 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
     assert children
     run, took_s = interrupt(process)
     assert run.status == INTERRUPTED
-    assert took_s <= MOST_S
+    assert took_s <= MAX_S
     assert "the run was interrupted, so the grid will leave out its folder" in run.output
     assert run.rows()
     assert "footer" not in run.header
@@ -272,7 +269,6 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
 
 
 def test_interrupt_inside_a_hook_of_another_plugin_is_one(tmp_path: Path) -> None:
-    """It is no error of pytest, whatever wraps the property when it comes."""
     options = ("--broker", "reference", "-k", "v0_is_served", "-p", interrupted_in_a_hook.__name__)
     run = run_suite(*options, runs=tmp_path / "runs")
     assert run.status == INTERRUPTED
@@ -293,7 +289,7 @@ def test_interrupt_while_a_target_is_silent_ends_the_run(tmp_path: Path) -> None
         assert asked.wait(TIME_LIMIT_S)
         run, took_s = interrupt(process)
     assert run.status == INTERRUPTED
-    assert took_s <= MOST_S
+    assert took_s <= MAX_S
 
 
 def test_interrupt_while_a_target_is_launched_leaves_no_process(
@@ -326,10 +322,10 @@ def test_interrupt_while_a_target_is_launched_leaves_no_process(
         with pytest.raises(KeyboardInterrupt), launch_process(target):
             pass
         interrupting.result()
-    assert time.monotonic() - interrupted_at <= MOST_S
+    assert time.monotonic() - interrupted_at <= MAX_S
     ending = [each for each in psutil.process_iter(["cmdline"]) if str(java) in _words(each)]
     # A child of the stand-in that was killed with it may need a moment to end.
-    _, alive = psutil.wait_procs(ending, timeout=MOST_S)
+    _, alive = psutil.wait_procs(ending, timeout=MAX_S)
     assert alive == []
 
 

@@ -1,4 +1,4 @@
-"""Several processes judge the properties of one target: their records are those of one process."""
+"""Several processes that judge one target leave the records of one process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from clauses import marks
 from conformance.engine.jobs_plugin import (
-    MOST_JOBS,
+    MAX_JOBS,
     WORTH_A_PROCESS_S,
     fitting_jobs,
     pytest_configure,
@@ -81,8 +81,7 @@ def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
         options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
         far = ("-p", "tests.conformance.waits_long")
         one, three = (
-            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
-            for jobs in ("1", "3")
+            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE) for jobs in ("1", "3")
         )
     assert one.status == three.status == 1, three.output
     assert comparable(three) == comparable(one)
@@ -106,11 +105,7 @@ def silent(asked: threading.Event) -> Any:
 
 def shares_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """Return the processes that a run has forked."""
-    return [
-        child
-        for child in children_of(process)
-        if child.cmdline() == psutil.Process(process.pid).cmdline()
-    ]
+    return [child for child in children_of(process) if child.cmdline() == psutil.Process(process.pid).cmdline()]
 
 
 @contextmanager
@@ -129,15 +124,12 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
 
 def item(test: object, *marked: str) -> Any:
     """Return the part of a pytest item that is used, with these marks."""
-    return SimpleNamespace(
-        config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None
-    )
+    return SimpleNamespace(config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None)
 
 
 def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They keep every core busy, so an interrupted run of a far target took 40 s to end."""
     done: list[str] = []
     process = SimpleNamespace(kill=lambda: done.append("killed"), join=lambda: None)
     connection = SimpleNamespace(close=lambda: None)
@@ -171,7 +163,6 @@ def has_a_long_one(values: list[int]) -> None:
 
 
 def test_longest_properties_are_begun_first() -> None:
-    """One that is begun last, and whose examples wait one after the other, would keep the run waiting for minutes."""
     items = [
         item(has_two),
         item(has_a_long_one),
@@ -189,7 +180,6 @@ def test_longest_properties_are_begun_first() -> None:
 
 
 def test_process_that_ends_between_two_properties_is_replaced() -> None:
-    """Its next property is sent to a process that has ended, which is found when nothing more comes from it."""
     replaced = []
 
     class UnreplacedShares(Shares):
@@ -260,14 +250,11 @@ def test_an_address_of_a_controller_is_enough() -> None:
 
 
 def test_operations_of_clients_are_left_to_pytest() -> None:
-    """They have no listener to measure, and processes of their own."""
     options = {"--jobs": None, "--bootstrap-server": ["localhost:9092"]}
     config = SimpleNamespace(getoption=options.get, option=SimpleNamespace(collectonly=False))
     clause = pytest.mark.clause("some-client.produce").mark
     trial = ChosenTrial(newest_release(), select_clients(["aiokafka-0.14.0"])[0], "produce")
-    item = SimpleNamespace(
-        iter_markers=lambda _: iter([clause]), callspec=SimpleNamespace(params={"trial": trial})
-    )
+    item = SimpleNamespace(iter_markers=lambda _: iter([clause]), callspec=SimpleNamespace(params={"trial": trial}))
     session: Any = SimpleNamespace(config=config, testsfailed=0, items=[item])
     assert pytest_runtestloop(session) is None
 
@@ -289,12 +276,10 @@ class Answering:
     [
         pytest.param(WORTH_A_PROCESS_S / 2, False, 1, id="near"),
         pytest.param(WORTH_A_PROCESS_S * 3, False, 4, id="in-the-region"),
-        pytest.param(0.4, False, MOST_JOBS, id="far"),
+        pytest.param(0.4, False, MAX_JOBS, id="far"),
         pytest.param(0.4, True, 1, id="slow"),
     ],
 )
-def test_default_follows_the_time_of_an_exchange(
-    exchange_s: float, serial: bool, jobs: int
-) -> None:
+def test_default_follows_the_time_of_an_exchange(exchange_s: float, serial: bool, jobs: int) -> None:
     """A near target is judged by one process, and so is a slow one that answers one request after the other."""
     assert fitting_jobs(Answering(exchange_s, serial=serial)) == jobs  # type: ignore[arg-type]

@@ -32,9 +32,7 @@ V3_EMPTY = "00000007 0000 01 00000000 00"
 V3_EMPTY_WITH_HEADER_TAGS = "00000007 00 0000 01 00000000 00"
 
 
-def exchange_of(
-    outcome: Outcome = Outcome.ANSWER, payload: str | None = None, **given: Any
-) -> Exchange:
+def exchange_of(outcome: Outcome = Outcome.ANSWER, payload: str | None = None, **given: Any) -> Exchange:
     """An exchange of a v3 request, with a payload in hexadecimal."""
     data = None if payload is None else bytes.fromhex(payload)
     return Exchange(request=build_request(version=3), outcome=outcome, payload=data, **given)
@@ -88,11 +86,8 @@ def test_surplus_bytes_are_refused_only_on_demand() -> None:
 
 
 def test_refusal_in_v0_is_named() -> None:
-    """It is sound, and only not the response that was asked for."""
     refusal = exchange_of(payload="00000007 0023 00000000")
-    with pytest.raises(
-        MalformedAnswer, match=r"a refusal \(UNSUPPORTED_VERSION\) in the layout of v0, and not"
-    ):
+    with pytest.raises(MalformedAnswer, match=r"a refusal \(UNSUPPORTED_VERSION\) in the layout of v0, and not"):
         decode_answer(refusal, api_version=5)
     with pytest.raises(MalformedAnswer) as other:
         decode_answer(exchange_of(payload=V0_EMPTY), api_version=5)
@@ -243,9 +238,7 @@ def test_examples_of_unserved_versions_are_judged(version: int, accepted: bool) 
 
 
 @pytest.mark.parametrize("version", [3, 99])
-@pytest.mark.parametrize(
-    "body", ["002a 01 00000000 00", "0023 00000001 0012 0000 0004"], ids=["in-v3", "in-v0"]
-)
+@pytest.mark.parametrize("body", ["002a 01 00000000 00", "0023 00000001 0012 0000 0004"], ids=["in-v3", "in-v0"])
 def test_error_code_after_a_tag_section_is_not_read_as_none(version: int, body: str) -> None:
     """The two bytes in its place are zero, but they are not the error code NONE."""
     payload = bytes.fromhex(f"00000007 00 {body}")

@@ -1,4 +1,7 @@
-"""Which logins a listener's table promises, and how one that does not work is named."""
+"""Tests of which logins a listener's table promises.
+
+A login that does not work is named.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +50,15 @@ def with_running(broker: InMemoryBroker, running: RunningBroker) -> InMemoryBrok
 def lists(monkeypatch: pytest.MonkeyPatch, *entries: tuple[int, int, int]) -> None:
     """Let every table have these entries: key, lowest and highest version."""
     api_keys = tuple(
-        ApiVersion(api_key=key, min_version=lowest, max_version=highest)
-        for key, lowest, highest in entries
+        ApiVersion(api_key=key, min_version=lowest, max_version=highest) for key, lowest, highest in entries
     )
     table = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=api_keys)
     monkeypatch.setattr(logins, "early_table", Mock(return_value=table))
 
 
 def test_every_listed_version_is_an_item() -> None:
-    """The newest release lists two versions of the handshake and three of SaslAuthenticate, and a client is let in with each."""
+    """The newest release lists two versions of the handshake and three of SaslAuthenticate, and a client is let in
+    with each."""
     broker = sasl_listener()
     items = list(login_items(broker))
     assert items == [V0, V1, *AUTHENTICATE]
@@ -73,12 +76,8 @@ HANDSHAKE, WRAPPED = SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY
     [
         pytest.param([(HANDSHAKE, 0, 0)], [V0], id="as-before-1.0"),
         pytest.param([(HANDSHAKE, 0, 1)], [V0, V1], id="nothing-wraps-tokens"),
-        pytest.param(
-            [(HANDSHAKE, 0, 0), (WRAPPED, 0, 2)], [V0], id="nothing-that-wrapped-tokens-follow"
-        ),
-        pytest.param(
-            [(HANDSHAKE, 1, 9), (WRAPPED, 1, 9)], [V1, *AUTHENTICATE[1:]], id="newer-ones-unwritten"
-        ),
+        pytest.param([(HANDSHAKE, 0, 0), (WRAPPED, 0, 2)], [V0], id="nothing-that-wrapped-tokens-follow"),
+        pytest.param([(HANDSHAKE, 1, 9), (WRAPPED, 1, 9)], [V1, *AUTHENTICATE[1:]], id="newer-ones-unwritten"),
         pytest.param([(WRAPPED, 0, 2)], [], id="no-handshake"),
         pytest.param([(HANDSHAKE, 1, 0)], [], id="reversed-range"),
     ],
@@ -132,7 +131,6 @@ def test_tokens_are_wrapped_in_v0_if_the_table_lists_no_version(
     ],
 )
 def test_the_step_that_fails_is_named(defect: str, item: Item, words: str) -> None:
-    """So that a reader knows which version, which mechanism and which of its tokens; all other versions work."""
     broker = sasl_listener(defect)
     with pytest.raises(Problem) as caught:
         check_login(broker, item)
@@ -149,10 +147,7 @@ def test_only_the_mechanism_of_the_credentials_is_tried() -> None:
 
 
 def test_nobody_logs_in_without_credentials() -> None:
-    """Then the clause does not apply, and the reason says what is missing."""
     broker = sasl_listener()
-    bare = with_running(
-        broker, replace(broker.running, sasl=None, lack_of_credentials="none is given")
-    )
+    bare = with_running(broker, replace(broker.running, sasl=None, lack_of_credentials="none is given"))
     with pytest.raises(NoCredentials, match="none is given"):
         list(login_items(bare))

@@ -1,4 +1,7 @@
-"""A target that loses connections at random: one clause is violated, and only what is due to the requests stays red elsewhere."""
+"""Tests of a target that loses connections at random.
+
+One clause is violated. Elsewhere only failures due to the requests stay red.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from clauses.catalogue import catalogue
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer, payload_of
 from conformance.assertions.lost_connections import (
-    MOST_CONNECTIONS,
-    MOST_CONTROLS,
+    MAX_CONNECTIONS,
+    MAX_CONTROLS,
     ConnectionsLost,
     LostAtRandom,
     LostWhileShared,
@@ -61,9 +64,7 @@ def close_later(received: ReceivedBytes) -> None:
         received.connection.drop()
 
 
-def losing(
-    is_lost: IsLost = every_thirteenth, lose: Lose = close, *, refuses_v3: bool = False
-) -> InMemoryBroker:
+def losing(is_lost: IsLost = every_thirteenth, lose: Lose = close, *, refuses_v3: bool = False) -> InMemoryBroker:
     """Return a broker that loses some connections, by number, and perhaps closes each that brings a request of v3."""
 
     def act(received: ReceivedBytes) -> None:
@@ -83,7 +84,8 @@ def losing(
 
 
 def lost_exchange(broker: InMemoryBroker) -> Exchange:
-    """Return the first exchange of v3, each on its own connection, that gets no response; it is what the example sent."""
+    """Return the first exchange of v3, each on its own connection, that gets no response; it is what the example
+    sent."""
     while True:
         broker.begin_example()
         exchange = broker.converse_in_turn([V3, V3])[-1]
@@ -110,7 +112,6 @@ def test_lost_connection_is_judged_by_one_clause(lose: Lose) -> None:
 
 
 def test_clause_about_lost_connections_is_violated_by_one() -> None:
-    """Its own properties stay red."""
     assert explained(losing(), KEPT) is None
 
 
@@ -147,16 +148,15 @@ def test_control_costs_few_connections() -> None:
 
     broker = losing(is_lost, refuses_v3=True)
     before = max(numbers)
-    for _ in range(MOST_CONTROLS + 3):
+    for _ in range(MAX_CONTROLS + 3):
         broker.begin_example()
         assert judged_elsewhere(broker, AssertionError(), (OWN,)) is None
         broker.converse([V3])
         assert judged_elsewhere(broker, AssertionError(), (OWN,)) is None
-    assert max(numbers) - before < (MOST_CONTROLS + 1) * MOST_CONNECTIONS
+    assert max(numbers) - before < (MAX_CONTROLS + 1) * MAX_CONNECTIONS
 
 
 def test_authentication_on_a_lost_connection_is_explained() -> None:
-    """It is no fault of the credentials, and the property goes on."""
     broker = losing().sibling(SASL_PLAINTEXT)
 
     def open_until_lost() -> None:
@@ -169,15 +169,12 @@ def test_authentication_on_a_lost_connection_is_explained() -> None:
 
 
 def test_wrong_credentials_are_not_explained() -> None:
-    """They are refused each time."""
     broker = losing(lambda _: False).sibling(SASL_PLAINTEXT)
     assert judged_elsewhere(broker, AuthenticationFailed("refused"), (OWN,)) is None
 
 
 @pytest.mark.parametrize("is_planned", [True, False])
-def test_violation_is_recorded_once_in_the_cell_of_its_clause(
-    is_planned: bool, tmp_path: Path
-) -> None:
+def test_violation_is_recorded_once_in_the_cell_of_its_clause(is_planned: bool, tmp_path: Path) -> None:
     """Without such a cell, as in a run of a few properties, the property's own clause is violated."""
     broker = losing()
     also = (KEPT,) if is_planned else ()
@@ -254,7 +251,7 @@ def test_limit_on_new_connections_per_second_loses_none_at_random(per_second: in
     limited.left = math.inf
     limited.ask_for_table()
     limited.per_second = limited.left = per_second
-    assert_new_connections_served(limited, MOST_CONNECTIONS)
+    assert_new_connections_served(limited, MAX_CONNECTIONS)
     assert False in admitted.values()
 
 

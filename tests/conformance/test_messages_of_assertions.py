@@ -1,4 +1,7 @@
-"""Every assertion that judges a target has a message: without one, a failure shows pytest's expression and nothing else."""
+"""Every assertion that judges a target has a message.
+
+Without a message, a failure shows pytest's expression and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ FOLDERS = (
 
 
 def unexplained(source: str) -> Iterator[int]:
-    """Yield the lines of assertions without a message, except those that only tell mypy that a value is there, or its class."""
+    """Yield the lines of assertions without a message, except those that only tell mypy that a value is there, or
+    its class."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assert) and node.msg is None and not _is_narrowing(node.test):
             yield node.lineno
@@ -46,11 +50,7 @@ def _is_narrowing(test: ast.expr) -> bool:
 def test_every_assertion_has_a_message(folder: str) -> None:
     """The first line of a failure is a sentence of ours."""
     modules = sorted((ROOT / folder).glob("*.py"))
-    found = [
-        f"{module.name}:{line}"
-        for module in modules
-        for line in unexplained(module.read_text("utf-8"))
-    ]
+    found = [f"{module.name}:{line}" for module in modules for line in unexplained(module.read_text("utf-8"))]
     assert modules
     assert found == []
 

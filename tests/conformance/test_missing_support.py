@@ -107,7 +107,6 @@ def test_operation_can_be_done_since_a_release(operation: str) -> None:
 
 
 def test_client_may_need_what_the_newest_release_still_has() -> None:
-    """One that dropped older versions, as Kafka's own clients did, is not too new; of an API without versions nothing is known."""
     assert version_needed(PRODUCE_KEY, 0) == 3
     assert version_needed(FETCH_KEY, 5) == 5
     assert version_needed(REMOVED_KEY, 2) == 2
@@ -124,9 +123,7 @@ def test_client_may_need_what_the_newest_release_still_has() -> None:
         pytest.param({METADATA_KEY: ((0, 0), (3, 9))}, [], id="one-of-two-entries"),
     ],
 )
-def test_table_lacks_what_no_entry_has(
-    ranges: dict[int, tuple[tuple[int, int], ...]], missing: list[str]
-) -> None:
+def test_table_lacks_what_no_entry_has(ranges: dict[int, tuple[tuple[int, int], ...]], missing: list[str]) -> None:
     """A later version can do the same."""
     assert missing_in(ranges, {METADATA_KEY: 1}) == missing
 
@@ -138,9 +135,7 @@ ALL_LISTED = tuple((key, 0, 20) for key in GROUPS.needs)
 def with_features(epoch: int) -> Answer:
     """Return a table that has all that a group of KIP-848 takes, and an epoch of its features."""
     answer = listing(*ALL_LISTED)
-    return replace(
-        answer, finalized_features=(("group.version", 1, 1),), finalized_features_epoch=epoch
-    )
+    return replace(answer, finalized_features=(("group.version", 1, 1),), finalized_features_epoch=epoch)
 
 
 def test_feature_has_to_be_finalized() -> None:
@@ -203,9 +198,7 @@ COMMAND = FakeClient(
     [
         pytest.param(READER, worked(asked(4), script=OLD), id="works"),
         pytest.param(READER, ending(OLD_WITH_SASL, NAMED), id="too-old-to-authenticate"),
-        pytest.param(
-            READER, ending(OLD_WITH_SASL, f"{NAMED}, deadlineMs=30000"), id="deadline-is-named-too"
-        ),
+        pytest.param(READER, ending(OLD_WITH_SASL, f"{NAMED}, deadlineMs=30000"), id="deadline-is-named-too"),
         pytest.param(COMMAND, ending(OLD, NAMED), id="too-old-for-a-command"),
         pytest.param(COMMAND, ending(OLD, "", None), id="command-prints-nothing"),
     ],
@@ -219,9 +212,7 @@ def test_client_works_or_says_what_is_missing(client: FakeClient, play: Play) ->
     ("client", "play", "message"),
     [
         pytest.param(READER, ending(OLD, NAMED), "fails with a broker that lists all", id="polite"),
-        pytest.param(
-            READER, ending(OLD, "cannot continue"), "fails with a broker that lists", id="unclear"
-        ),
+        pytest.param(READER, ending(OLD, "cannot continue"), "fails with a broker that lists", id="unclear"),
         pytest.param(
             READER,
             ending(OLD_WITH_SASL, "SASL mechanism PLAIN is not supported"),
@@ -236,18 +227,13 @@ def test_client_works_or_says_what_is_missing(client: FakeClient, play: Play) ->
         ),
     ],
 )
-def test_broker_that_has_everything_is_no_reason(
-    client: FakeClient, play: Play, message: str
-) -> None:
+def test_broker_that_has_everything_is_no_reason(client: FakeClient, play: Play, message: str) -> None:
     """However politely the client refuses it."""
     with pytest.raises(AssertionError, match=message):
         assert_works_or_says_why(client, play)
 
 
 def test_client_that_never_ends_has_no_excuse() -> None:
-    """Neither works nor says anything."""
     hung = replace(WELL, outcome="error", detail="no result after 3 s")
     with pytest.raises(AssertionError, match="its operation never ends"):
-        assert_works_or_says_why(
-            READER, Play(recording=recorded(asked(3), script=OLD, duration_ms=9000), result=hung)
-        )
+        assert_works_or_says_why(READER, Play(recording=recorded(asked(3), script=OLD, duration_ms=9000), result=hung))

@@ -1,7 +1,9 @@
-"""Each model broker that the project brings is judged by every property, on every listener without TLS, in this process.
+"""Each model broker is judged by every property, in this process.
 
-The reference broker is judged in a run of its own. These models follow a proposal, or the profile of a release: a property that
-sends what they rightly do not answer would be seen by no other check.
+All listeners without TLS are judged.
+
+The reference broker is judged in a run of its own. These models follow a proposal, or the profile of a release: a
+property that sends what they rightly do not answer would be seen by no other check.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ def properties() -> tuple[Property, ...]:
 
 
 def findings(target: InMemoryTarget) -> Iterator[WrongCell]:
-    """Judge the pinned examples of every property on every listener, and yield each cell that neither conforms nor is informational."""
+    """Judge the pinned examples of every property on every listener, and yield each cell that neither conforms nor
+    is informational."""
     for listener in target.addresses:
         # In memory nothing takes time, so silence that is allowed costs no patience.
         broker = InMemoryBroker(target, listener, patience=Patience(math.inf))
@@ -132,9 +135,7 @@ def test_broker_of_a_proposal_conforms(name: str) -> None:
     [
         pytest.param(
             name,
-            marks=()
-            if target.release in AT_EVERY_CHANGE
-            else (pytest.mark.slow, pytest.mark.nightly),
+            marks=() if target.release in AT_EVERY_CHANGE else (pytest.mark.slow, pytest.mark.nightly),
         )
         for name, target in RELEASES.items()
     ],
@@ -143,9 +144,5 @@ def test_model_of_a_release_breaks_what_the_release_breaks(name: str) -> None:
     """What is broken is declared in the release's file; nothing is left unjudged."""
     declared = {each.clause for each in RELEASES[name].known_violations}
     with assumptions_outside_hypothesis():
-        found = [
-            each
-            for each in findings(of_release(name))
-            if each.clause not in declared | NOT_MODELLED
-        ]
+        found = [each for each in findings(of_release(name)) if each.clause not in declared | NOT_MODELLED]
     assert found == []

@@ -1,4 +1,7 @@
-"""The properties of clients with newer brokers, and with brokers that fail while a client keeps asking, on prepared plays."""
+"""Tests of client properties with newer brokers and failing brokers.
+
+The plays are prepared. The brokers fail while a client keeps asking.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,7 @@ def ask(at_ms: int, *, ok: bool = True) -> Ask:
     "play",
     [
         pytest.param(asking(10, 110, asks=(ask(20), ask(120))), id="each-was-answered"),
-        pytest.param(
-            asking(10, asks=(ask(20), ask(120, ok=False))), id="failure-without-an-answer"
-        ),
+        pytest.param(asking(10, asks=(ask(20), ask(120, ok=False))), id="failure-without-an-answer"),
         pytest.param(asking(150, asks=(ask(20),), opened_ms=130), id="driver-started-later"),
         pytest.param(asking(asks=()), id="no-ask-was-printed"),
     ],
@@ -139,7 +140,5 @@ def test_other_apis_are_judged_by_what_a_client_uses(script: Script, play: Play,
 def test_version_of_a_later_release_is_found() -> None:
     """The client has copied the broker's newest version of ApiVersions."""
     play = worked(asked(4), sent(12), asked(9, connection=1))
-    found = judge(
-        test_newer_brokers.test_later_api_versions_are_not_asked_for, next_release(9), play
-    )
+    found = judge(test_newer_brokers.test_later_api_versions_are_not_asked_for, next_release(9), play)
     assert found.startswith("the client sends ApiVersions v9, which it does not know")

@@ -1,4 +1,7 @@
-"""Every request has the newest version that client and broker share, as far as plays show which those are."""
+"""Every request has the newest version that client and broker share.
+
+The rule applies as far as plays show which version that is.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,6 @@ def on(*requests: SeenRequest) -> Play:
     ],
 )
 def test_nothing_newer_could_be_sent(play: Play) -> None:
-    """Also what another clause judges, and what nothing is known of, is no fault of this kind."""
     assert_newest_common_versions(play, KNOWN)
 
 
@@ -85,7 +87,6 @@ def test_nothing_newer_could_be_sent(play: Play) -> None:
     ],
 )
 def test_each_request_counts(play: Play, message: str) -> None:
-    """One newest request does not make up for an older one."""
     with pytest.raises(AssertionError) as caught:
         assert_newest_common_versions(play, KNOWN)
     assert str(caught.value).split("\nassert")[0] == message
@@ -103,15 +104,10 @@ def test_each_request_counts(play: Play, message: str) -> None:
         pytest.param(OFFSET_FETCH_KEY, 9, id="offsets-need-ids-of-topics"),
     ],
 )
-def test_version_that_a_client_need_not_use_is_none_of_both(
-    api_key: int, newest_for_all: int
-) -> None:
-    """It may send the newest one before them, and no older one."""
+def test_version_that_a_client_need_not_use_is_none_of_both(api_key: int, newest_for_all: int) -> None:
     right = worked(asked(4, NEWER_TABLE), sent(newest_for_all, api_key=api_key))
     assert_newest_common_versions(right, NEWER)
-    assert_newest_common_versions(
-        worked(asked(4, NEWER_TABLE), sent(NEWER[api_key], api_key=api_key)), NEWER
-    )
+    assert_newest_common_versions(worked(asked(4, NEWER_TABLE), sent(NEWER[api_key], api_key=api_key)), NEWER)
     wrong = worked(asked(4, NEWER_TABLE), sent(newest_for_all - 1, api_key=api_key))
     with pytest.raises(AssertionError, match=f"although both sides know .* v{newest_for_all}"):
         assert_newest_common_versions(wrong, NEWER)

@@ -1,4 +1,7 @@
-"""What is asserted about an operation: planted wrong clients, each a play that is wrong in its own way, also when it is led elsewhere."""
+"""Tests of the assertions about an operation, with planted wrong clients.
+
+Each play is wrong in its own way. Some plays lead the client to another broker.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,6 @@ def test_broker_that_lists_everything_is_no_reason() -> None:
 
 
 def test_broker_that_lists_everything_and_refuses_it_is_one() -> None:
-    """It is the broker that refuses, as one that lists a version and closes the connection on it."""
     closed = replace(ABLE, connections=(opened(closed_by="broker"),), requests=ABLE.requests[:1])
     refusing = replace(closed, requests=(*closed.requests, sent(1, api_key=HEARTBEAT)))
     with pytest.raises(Unsupported, match="says what the broker lacks"):
@@ -91,15 +93,11 @@ def test_client_that_never_got_a_table_is_a_note() -> None:
     ("play", "what"),
     [
         pytest.param(ended(DOOMED), "was sent although the table", id="doomed-request-that-works"),
-        pytest.param(
-            failed("UnsupportedVersionException", DOOMED), "was sent although", id="doomed-request"
-        ),
+        pytest.param(failed("UnsupportedVersionException", DOOMED), "was sent although", id="doomed-request"),
         pytest.param(failed("TimeoutException: no answer"), "does not say", id="unclear-error"),
         pytest.param(ended(outcome="error", detail="no result after 3 s"), "it hangs", id="hang"),
         pytest.param(ended(outcome=None, killed_for="time"), "it hangs", id="deaf"),
-        pytest.param(
-            ended(outcome=None, killed_for="memory"), "more memory than it may", id="memory"
-        ),
+        pytest.param(ended(outcome=None, killed_for="memory"), "more memory than it may", id="memory"),
         pytest.param(
             failed("WrongResult: the headers came back as None"),
             "reports success, but the headers",
@@ -157,9 +155,7 @@ def on_two_connections(*requests: SeenRequest, node: int = 0) -> TriedPlay:
     "play",
     [
         pytest.param(on_two_connections(LOWER), id="listed-on-another-connection"),
-        pytest.param(
-            on_two_connections(replace(HIGHER, response=b"served"), HIGHER, node=1), id="answered"
-        ),
+        pytest.param(on_two_connections(replace(HIGHER, response=b"served"), HIGHER, node=1), id="answered"),
     ],
 )
 def test_client_that_did_not_ask_again_sent_nothing_unsupported(play: TriedPlay) -> None:
@@ -212,7 +208,8 @@ def test_obstacle_excuses_nothing_else() -> None:
 
 
 def test_success_is_not_judged_by_what_an_obstacle_hid() -> None:
-    """A client that did not come through the proxy may have sent the API; it may also do what its documentation says instead."""
+    """A client that did not come through the proxy may have sent the API; it may also do what its documentation says
+    instead."""
     unseen = replace(ended(WITHOUT_HEARTBEAT), obstacles=(OBSTACLE,))
     with pytest.raises(HarnessError, match="kafka:9092 cannot be reached"):
         assert_operates(unseen, OPERATION)
@@ -228,9 +225,7 @@ METADATA, WRITES, WITHOUT = "rerouted", "rerouted-writes", "rerouted-without-clu
 PRODUCE_VERSION = 13
 
 
-def on(
-    route: Route, *, connection: int, first: Any = NO_IDS, later: Any = NO_IDS
-) -> list[SeenRequest]:
+def on(route: Route, *, connection: int, first: Any = NO_IDS, later: Any = NO_IDS) -> list[SeenRequest]:
     """Return the requests on a connection while a route was kept: ids are given first, and again once metadata came."""
     return [
         asked(5, connection=connection, at_ms=route.from_ms + 10, ids=first),
@@ -256,8 +251,7 @@ def written(connection: int, at_ms: int, code: ErrorCode = ErrorCode.NONE) -> Se
 def led(*requests: SeenRequest, options: tuple[str, ...] = ()) -> Recording:
     """Return a recording of one connection for each route; the broker ended all but the last one."""
     connections = [
-        opened(number, at_ms=route.from_ms + 5, node=0, closed_by="broker")
-        for number, route in enumerate(ROUTES)
+        opened(number, at_ms=route.from_ms + 5, node=0, closed_by="broker") for number, route in enumerate(ROUTES)
     ]
     recording = recorded(
         *sorted(requests, key=lambda each: each.at_ms),
@@ -283,7 +277,6 @@ WRITING = (*LED_RIGHT, written(0, 500), written(1, 1500), written(2, 2500))
 
 
 def test_client_that_goes_on_is_right() -> None:
-    """It gives ids where it must, and gets what it asks for by every route."""
     assert_survives_rerouting(play_of(*LED_RIGHT), METADATA, knows_ids=True)
     assert_survives_rerouting(play_of(*WRITING), WRITES, knows_ids=True)
 
@@ -322,9 +315,7 @@ def test_client_without_ids_may_go_on_as_well() -> None:
             "cluster id that no broker reported",
             id="wrong-cluster",
         ),
-        pytest.param(
-            (*AT_HOME, *SWAP), METADATA, "not go on after a replacement", id="stands-still"
-        ),
+        pytest.param((*AT_HOME, *SWAP), METADATA, "not go on after a replacement", id="stands-still"),
         pytest.param((*AT_HOME, *REPLACED), METADATA, "not go on after a swap", id="late"),
         pytest.param(
             (
@@ -343,9 +334,7 @@ def test_client_without_ids_may_go_on_as_well() -> None:
             "before it has read its metadata",
             id="stray-write",
         ),
-        pytest.param(
-            LED_RIGHT, WITHOUT, "gives a cluster id or node id", id="ids-without-the-check"
-        ),
+        pytest.param(LED_RIGHT, WITHOUT, "gives a cluster id or node id", id="ids-without-the-check"),
     ],
 )
 def test_wrong_client_that_is_led_elsewhere_violates(
@@ -376,7 +365,6 @@ def test_refused_write_to_another_cluster_is_no_harm() -> None:
 
 
 def test_abort_and_memory_are_findings() -> None:
-    """They are what every clause calls so."""
     aborted = replace(play_of(*LED_RIGHT), result=ABORTED)
     with pytest.raises(ClientAborted):
         assert_survives_rerouting(aborted, METADATA, knows_ids=False)
@@ -386,7 +374,6 @@ def test_abort_and_memory_are_findings() -> None:
 
 
 def test_client_that_never_works_is_not_judged() -> None:
-    """It fails in its own cluster, or somebody else ended it."""
     with pytest.raises(ClientFails, match="does not work at home"):
         assert_survives_rerouting(play_of(*SWAP), METADATA, knows_ids=True)
     killed = replace(play_of(*LED_RIGHT), result=replace(STOPPED, killed_for=""))

@@ -1,4 +1,7 @@
-"""How an answer of any API is judged, and the words that each fault in the order of several has."""
+"""Tests of how a response of any API is judged.
+
+Each fault in the order of several responses has words of its own.
+"""
 
 from __future__ import annotations
 
@@ -82,9 +85,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
     monkeypatch.setattr(other_apis, "send", send)
 
 
-def test_a_version_that_is_served_is_asked_for_once(
-    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
-) -> None:
+def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPatch, never_asked: Broker) -> None:
     """A served version is no news."""
     codes = iter([ErrorCode.NONE, ErrorCode.NONE])
     answering(monkeypatch, codes)
@@ -92,9 +93,7 @@ def test_a_version_that_is_served_is_asked_for_once(
     assert len(list(codes)) == 1
 
 
-def test_a_refused_version_is_served_but_not_supported(
-    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
-) -> None:
+def test_a_refused_version_is_served_but_not_supported(monkeypatch: pytest.MonkeyPatch, never_asked: Broker) -> None:
     """UNSUPPORTED_VERSION in the version's layout is a response, and a refusal, which is requested again."""
     answering(monkeypatch, repeat(ErrorCode.UNSUPPORTED_VERSION))
     assert check_served(never_asked, LIST_GROUPS).outcome is Outcome.ANSWER
@@ -103,9 +102,7 @@ def test_a_refused_version_is_served_but_not_supported(
             check_supported(never_asked, LIST_GROUPS)
 
 
-def test_what_is_served_is_not_requested_a_second_time(
-    monkeypatch: pytest.MonkeyPatch, never_asked: Broker
-) -> None:
+def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.MonkeyPatch, never_asked: Broker) -> None:
     """The second sweep takes the first one's exchanges, and requests nothing that the first one did not come to."""
     answering(monkeypatch, iter([ErrorCode.NONE]))
     served = check_served(never_asked, LIST_GROUPS)
@@ -132,9 +129,7 @@ def test_neighbours_of_a_range_can_be_versions(
     assert [each.api_version for each in neighbouring_items(never_asked)] == neighbours
 
 
-def test_what_only_a_build_knows_is_swept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, never_asked: Broker
-) -> None:
+def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, never_asked: Broker) -> None:
     """The schemas of its own jar describe a new API; for another target such an entry cannot be requested."""
     halves = ("request", "response")
     schemas = [
@@ -234,7 +229,8 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
 
 
 def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch, never_asked: Broker) -> None:
-    """A broker that takes in an unknown member may answer JoinGroup later than we wait; no other API has such a reason."""
+    """A broker that takes in an unknown member may answer JoinGroup later than we wait; no other API has such a
+    reason."""
     monkeypatch.setattr(
         other_apis,
         "ask_anyhow",
@@ -247,16 +243,10 @@ def test_group_may_wait_for_members(monkeypatch: pytest.MonkeyPatch, never_asked
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])
-def test_no_answer_is_no_refusal(
-    monkeypatch: pytest.MonkeyPatch, outcome: Outcome, never_asked: Broker
-) -> None:
+def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, never_asked: Broker) -> None:
     """A client that waits for a version's refusal would wait forever."""
-    monkeypatch.setattr(
-        other_apis, "send", lambda broker, request, **_: Exchange(request=request, outcome=outcome)
-    )
-    with pytest.raises(
-        Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"
-    ):
+    monkeypatch.setattr(other_apis, "send", lambda broker, request, **_: Exchange(request=request, outcome=outcome))
+    with pytest.raises(Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"):
         check_not_served(never_asked, LIST_GROUPS)
 
 
@@ -275,10 +265,7 @@ def test_api_that_is_not_requested_leaves_a_failure_open(
 
 MS = 1_000_000
 METADATA, PRODUCE = Item("Metadata", 3, 1), Item("Produce", 0, 13)
-SENT = tuple(
-    request_of(item, correlation_id=number)
-    for number, item in enumerate((METADATA, LIST_GROUPS, METADATA))
-)
+SENT = tuple(request_of(item, correlation_id=number) for number, item in enumerate((METADATA, LIST_GROUPS, METADATA)))
 
 
 def exchanges_of(
@@ -287,9 +274,7 @@ def exchanges_of(
     """Return the exchanges of pipelined requests that get responses with these ids."""
     lags = (*lags_ms, *[0] * len(ids))
     received = Received(
-        payloads=[
-            (each.to_bytes(4) + bytes(6), lag * MS) for each, lag in zip(ids, lags, strict=False)
-        ],
+        payloads=[(each.to_bytes(4) + bytes(6), lag * MS) for each, lag in zip(ids, lags, strict=False)],
         ended=ended,
     )
     return judge_by_position(sent, received, sent_at=0)
@@ -351,9 +336,7 @@ LATE_MS = LATE_US // 1000 + 1
         ),
     ],
 )
-def test_each_fault_of_the_order_has_its_own_words(
-    exchanges: tuple[Exchange, ...], words: str
-) -> None:
+def test_each_fault_of_the_order_has_its_own_words(exchanges: tuple[Exchange, ...], words: str) -> None:
     """Reordered, late, ignored and lost responses are distinguished in the first line."""
     with pytest.raises(AssertionError) as raised:
         assert_in_order(exchanges)
@@ -388,14 +371,10 @@ def test_last_request_without_a_response_is_silent() -> None:
     [
         pytest.param((0, 7, 1), "a request with acks 0 got a response", id="one-too-many"),
         pytest.param((0, 7), "a request with acks 0 may have got a response", id="cannot-be-told"),
-        pytest.param(
-            (0, 7, 2), "the response has the correlation id 7, and its request 1", id="wrong-id"
-        ),
+        pytest.param((0, 7, 2), "the response has the correlation id 7, and its request 1", id="wrong-id"),
     ],
 )
-def test_response_with_the_id_of_a_request_without_one_is_named(
-    ids: tuple[int, ...], words: str
-) -> None:
+def test_response_with_the_id_of_a_request_without_one_is_named(ids: tuple[int, ...], words: str) -> None:
     """What follows distinguishes a response to Produce with acks 0 from one to another request that has a wrong id."""
     with pytest.raises(AssertionError, match=words):
         assert_in_order(exchanges_of((SENT[0], SILENT, SENT[1], SENT[2]), *ids))
@@ -410,9 +389,7 @@ def test_response_with_the_id_of_a_request_without_one_is_named(
         pytest.param(LIST_GROUPS, None, "closed", id="closed"),
     ],
 )
-def test_version_is_served_if_its_response_decodes(
-    item: Item, payload: str | None, why: str
-) -> None:
+def test_version_is_served_if_its_response_decodes(item: Item, payload: str | None, why: str) -> None:
     """The response has the layout of its version and the request's correlation id."""
     exchange = Exchange(request=request_of(item), outcome=Outcome.CLOSED)
     if payload is not None:
@@ -430,9 +407,7 @@ def test_version_is_served_if_its_response_decodes(
         pytest.param("the-newest-metadata-closes", False, id="never"),
     ],
 )
-def test_listed_version_is_unserved_only_if_it_is_refused_anywhere(
-    defect: str, served: bool
-) -> None:
+def test_listed_version_is_unserved_only_if_it_is_refused_anywhere(defect: str, served: bool) -> None:
     """A request that is served after ApiVersions, without a sentinel or out of order does not make the table wrong."""
     broker = broker_with(DEFECTS[defect].tampering, patience=Patience())
     item = LIST_GROUPS if "group" in defect else Item("Metadata", 3, 13)

@@ -1,4 +1,7 @@
-"""What a property may require of a target, and features that one listener lists and another one does not."""
+"""Tests of what a property may require of a target.
+
+They also cover features that one listener lists and another does not.
+"""
 
 from __future__ import annotations
 
@@ -84,13 +87,8 @@ def listing(*api_keys: int) -> Callable[[RequestContext], None]:
         pytest.param([], True, id="empty"),
     ],
 )
-def test_a_table_of_itself_has_nothing_else_to_request(
-    api_keys: list[int], *, is_met: bool
-) -> None:
-    """Such a target is neither green nor a puzzle for Hypothesis; an empty table is judged."""
-    broker = broker_with(
-        Tampering(stage=Stage.RESPONSE, act=listing(*api_keys)), patience=Patience(math.inf)
-    )
+def test_a_table_of_itself_has_nothing_else_to_request(api_keys: list[int], *, is_met: bool) -> None:
+    broker = broker_with(Tampering(stage=Stage.RESPONSE, act=listing(*api_keys)), patience=Patience(math.inf))
     assert NEEDS["other_apis"].is_met(broker) is is_met
 
 
@@ -106,7 +104,6 @@ def test_a_table_of_itself_has_nothing_else_to_request(
 def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
     clause: str, upstream: str, monkeypatch: pytest.MonkeyPatch, *, applies: bool
 ) -> None:
-    """It serves no other API than ApiVersions as a broker would; that v0 is served shows a proxy that breaks."""
     (target,) = select_targets([f"kroxylicious-0.12.0-to-{upstream}"])
     broker = Broker(running_at(Address("127.0.0.1", 9), target=target), PLAINTEXT)
     monkeypatch.setattr(Broker, "max_version", 5)
@@ -117,9 +114,7 @@ def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
 
 def test_only_v0_is_judged_of_a_target_without_a_readable_table() -> None:
     """Every other clause gets the error with which the target was asked for its table, once."""
-    closing = Tampering(
-        stage=Stage.REACTION, act=lambda context: context.replace_reaction(outcome=Outcome.CLOSED)
-    )
+    closing = Tampering(stage=Stage.REACTION, act=lambda context: context.replace_reaction(outcome=Outcome.CLOSED))
     broker = broker_with(closing, patience=Patience(math.inf))
     broker.ask_for_table()
     assert BrokerRole.why_not_applicable(catalogue()["KIP-35.v0-always-served"], (), broker) is None
@@ -138,9 +133,7 @@ def test_only_v0_is_judged_of_a_target_without_a_readable_table() -> None:
         ),
     ],
 )
-def test_clauses_of_versions_that_are_not_served_do_not_apply(
-    clause: str, reason: str | None
-) -> None:
+def test_clauses_of_versions_that_are_not_served_do_not_apply(clause: str, reason: str | None) -> None:
     """A target that only supports v0 is judged by clauses from v0; the others say why they do not apply."""
     broker = model_broker("", release="0.10.0.1")
     assert BrokerRole.why_not_applicable(catalogue()[clause], (), broker) == reason
@@ -194,9 +187,7 @@ def controller_with(stage: Stage, act: Act) -> InMemoryBroker:
         ),
     ],
 )
-def test_lost_features_are_found(
-    act: Act, kinds: tuple[FeatureList, ...], lost: str, version: int
-) -> None:
+def test_lost_features_are_found(act: Act, kinds: tuple[FeatureList, ...], lost: str, version: int) -> None:
     """A listener without features is at fault if another listener lists some."""
     broker = controller_with(Stage.RESPONSE, only_on(CONTROLLER, act))
     with pytest.raises(AssertionError, match=rf"{lost}.*metadata\.version"):
@@ -210,9 +201,7 @@ def test_kind_that_may_be_missing_is_no_fault() -> None:
     assert_features_as_on(broker, PLAINTEXT, 3, (FeatureList.SUPPORTED,))
 
 
-@pytest.mark.parametrize(
-    ("stage", "act"), [(Stage.RESPONSE, without_features), (Stage.ANSWER, cut_short)]
-)
+@pytest.mark.parametrize(("stage", "act"), [(Stage.RESPONSE, without_features), (Stage.ANSWER, cut_short)])
 def test_nothing_to_compare_with_is_no_fault(stage: Stage, act: Act) -> None:
     """Against a listener that lists no feature, or none that can be read, nothing is judged."""
     broker = controller_with(stage, only_on(PLAINTEXT, act))

@@ -1,4 +1,7 @@
-"""How one example is judged and recorded for every clause: violations, differences, declarations, phases, harness errors and time."""
+"""Tests of how one example is judged and recorded for every clause.
+
+They cover violations, differences, declarations, phases, harness errors and time.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +63,7 @@ def test_a_message_has_nothing_of_what_pytest_adds(tmp_path: Path) -> None:
 
     def differ(value: int) -> None:
         # As pytest rewrites it.
-        raise AssertionError(
-            f"the response has the correlation id 0\nits details\nassert 0 == {value}"
-        )
+        raise AssertionError(f"the response has the correlation id 0\nits details\nassert 0 == {value}")
 
     case = judged(tmp_path, JudgedBroker())
     with pytest.raises(AssertionError):
@@ -142,7 +143,6 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
 
 
 def test_silence_after_an_answer_is_never_right(tmp_path: Path) -> None:
-    """It costs the target's patience even if the example conforms."""
     broker = JudgedBroker()
     case = judged(tmp_path, broker)
     whole = broker.patience.left_s
@@ -241,7 +241,6 @@ def test_distance_takes_no_time_of_a_secondary_listener(tmp_path: Path, now: lis
 
 
 def test_no_pinned_example_is_ever_dropped(tmp_path: Path, now: list[float]) -> None:
-    """They all run, however late; the cell says that drawn examples were dropped."""
     case = judged(tmp_path, JudgedBroker(), is_secondary_listener=True, pinned=3)
     ran: list[int] = []
 
@@ -258,8 +257,7 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, now: list[float]) -> 
     case.judge.raise_first()
     assert ran == [0, 1, 2]
     assert case.recorder.cells[case.key].reason == (
-        "0 of 4 drawn examples were run before the limit of 1 s for this listener; "
-        "every pinned example was run"
+        "0 of 4 drawn examples were run before the limit of 1 s for this listener; every pinned example was run"
     )
     assert case.verdict is Verdict.CONFORMS
 
@@ -305,12 +303,8 @@ def test_pin_is_binding_for_some_targets_only(pin_is_binding: bool, tmp_path: Pa
     assert len(case.recorder.cells[case.key].failures) == 1
 
 
-@pytest.mark.parametrize(
-    "clauses", [(PIN, MUST), (MUST, PIN)], ids=lambda each: "-".join(c.level for c in each)
-)
-def test_a_must_next_to_a_pin_binds_every_target(
-    clauses: tuple[Clause, ...], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("clauses", [(PIN, MUST), (MUST, PIN)], ids=lambda each: "-".join(c.level for c in each))
+def test_a_must_next_to_a_pin_binds_every_target(clauses: tuple[Clause, ...], tmp_path: Path) -> None:
     """A property that judges both finds a violation, not information, on a target for which a PIN is not binding."""
     case = judged(tmp_path, JudgedBroker(), *clauses)
     with pytest.raises(AssertionError, match="seen 1"):
@@ -327,9 +321,7 @@ def test_a_must_next_to_a_pin_binds_every_target(
         ("seen 2", Verdict.VIOLATES),
     ],
 )
-def test_declared_violation_covers_what_it_matches(
-    match: str, verdict: Verdict, tmp_path: Path
-) -> None:
+def test_declared_violation_covers_what_it_matches(match: str, verdict: Verdict, tmp_path: Path) -> None:
     """A declared violation excuses failures whose message it matches, and no others."""
     broker = JudgedBroker(target=target_with(declared(match=match)))
     case = judged(tmp_path, broker, known="reason")
@@ -413,7 +405,6 @@ def test_what_a_release_declares_excuses_a_target_that_may_do_better(
 
 
 def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Path) -> None:
-    """Its own file has to be corrected, and whoever judges a build cannot."""
     gone = declared(clause="KIP-0.gone", expires=TODAY)
     elsewhere = replace(declared(match="never seen"), listeners=("ssl",))
     expired = target_with(gone, elsewhere)
@@ -426,7 +417,6 @@ def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Pat
 
 
 def test_the_judge_of_a_run_has_every_method_of_its_own() -> None:
-    """That of planted faults records nothing; that of a run does something with each of them, except what it asks the target."""
     methods = {name for name in vars(Judge) if not name.startswith("_")}
     own = {"contradicted", "declared", "elsewhere", "keep_machine"}
     assert methods - vars(PropertyJudge).keys() == own

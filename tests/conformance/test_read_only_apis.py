@@ -1,4 +1,7 @@
-"""Requests of other APIs: which are sent as slow ones, and which clause an order belongs to."""
+"""Tests of requests of other APIs: slow requests, and the order of responses.
+
+They check which requests are sent as slow, and which clause an order belongs to.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,7 @@ def reference(listener: str = PLAINTEXT, *, is_read_only: bool = False) -> InMem
         (True, [("Fetch", 18), ("Fetch", 4)]),
     ],
 )
-def test_slow_requests_of_a_read_only_run_are_on_its_list(
-    is_read_only: bool, versions: list[tuple[str, int]]
-) -> None:
+def test_slow_requests_of_a_read_only_run_are_on_its_list(is_read_only: bool, versions: list[tuple[str, int]]) -> None:
     """A read-only run sends Fetch alone, which asks to wait for records; any other run sends Produce as well."""
     items = slow_items(reference(is_read_only=is_read_only))
     assert [(each.name, each.api_version) for each in items] == versions

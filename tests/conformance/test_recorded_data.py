@@ -1,4 +1,7 @@
-"""Data recorded for the reference model: the tables of running brokers, and answers to other APIs."""
+"""Tests of the data recorded for the reference model.
+
+The data are tables of running brokers, and responses to other APIs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ def rows(file: Traversable) -> list[dict[str, str]]:
 
 
 def test_tables_are_recorded_from_both_kinds_of_listener(tmp_path: Path) -> None:
-    """Recording the reference broker reproduces its own table, replaces its line, and leaves other releases unchanged."""
+    """Recording the reference broker reproduces its own table, replaces its line, and leaves other releases
+    unchanged."""
     header = "release,quorum,listener,api_key,min_version,max_version\n"
     (tmp_path / "advertised.csv").write_text(header + OTHER_ROW + ROW_OF_ITS_LINE)
     for _ in range(2):

@@ -1,4 +1,7 @@
-"""What a refusal consists of: which ones are judged, and that refusals are rejected where other clauses judge them."""
+"""Tests of what a refusal consists of.
+
+They check which refusals are judged, and that refusals judged by other clauses are rejected.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,6 @@ def test_only_names_and_ids_make_a_request_unusual() -> None:
 
 
 def test_refusal_is_read_in_the_layout_of_its_version() -> None:
-    """It has all fields of a success."""
     answer = decode_success_or_refusal(answered(ILLEGAL_NAME, REFUSAL), api_version=3)
     assert answer.error_code is ErrorCode.INVALID_REQUEST
     assert (answer.throttle_time_ms, answer.finalized_features_epoch) == (0, -1)

@@ -1,4 +1,7 @@
-"""A target that serves a request only if its correlation id follows the one before it in some way, and the sentence about it."""
+"""A target that requires a relation between successive correlation ids.
+
+The sentence of the failure names the order that the target expects.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,6 @@ def test_target_that_looks_at_no_id_is_not_suspected(defect: str) -> None:
 
 
 def test_without_a_connection_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other explanations of a fault are still sought where no connection can authenticate."""
     broker = broker_with(Tampering(stage=Stage.READ, act=never), patience=Patience(math.inf))
 
     def refuse(_: object) -> None:

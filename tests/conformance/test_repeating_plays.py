@@ -1,4 +1,7 @@
-"""Failing plays are played again alone, next to a control, to distinguish a client's fault from chance and from a slow machine."""
+"""Failing plays are played again alone, next to a control.
+
+This distinguishes a client's fault from chance and from a slow machine.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from conformance.assertions.evidence import assert_in_time
 from conformance.engine import repeating_plays
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import (
-    MOST_PAUSES,
+    MAX_PAUSES,
     PAUSE_S,
     PLAYS_IF_ALL_FAIL,
     PLAYS_TO_ESTIMATE,
@@ -64,9 +67,7 @@ def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTe
 
 
 @pytest.mark.parametrize(("failures", "works"), [(0, True), (1, True), (2, False)])
-def test_client_is_judged_unless_it_fails_twice_with_a_healthy_broker(
-    failures: int, works: bool
-) -> None:
+def test_client_is_judged_unless_it_fails_twice_with_a_healthy_broker(failures: int, works: bool) -> None:
     """On a busy machine one play may take longer than it may; nothing of the client would be judged then."""
     begun: list[Script] = []
 
@@ -96,9 +97,7 @@ def body_of_bytes(client: ClientUnderTest, script: Script) -> None:
     assert len(requests) == 1, f"{len(requests)} requests"
 
 
-def failure_of(
-    client: ClientUnderTest, script: Script = SCRIPT, *, evidence: ShownBy = ShownBy.TIME
-) -> FailingExample:
+def failure_of(client: ClientUnderTest, script: Script = SCRIPT, *, evidence: ShownBy = ShownBy.TIME) -> FailingExample:
     """Return a failure of a client."""
     fails = body if evidence is ShownBy.TIME else body_of_bytes
     return FailingExample(fails, {"client": client, "script": script}, evidence)
@@ -135,7 +134,8 @@ def test_repeats_are_counted(faults: tuple[str, ...], tally: Tally) -> None:
 
 
 def test_failures_are_repeated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each gets its own result, and those that take longest come last. The fifth does not recur at once, and is repeated alone after all others."""
+    """Each gets its own result, and those that take longest come last. The fifth does not recur at once, and is
+    repeated alone after all others."""
     monkeypatch.setattr(repeating_plays, "SIDE_BY_SIDE", 3)
     began: list[str] = []
 
@@ -171,7 +171,6 @@ def test_failures_are_repeated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_example_without_a_script_is_not_repeated() -> None:
-    """There is nothing to play."""
     client = client_with()
     assert repeat_plays(client, [FailingExample(body, {"client": client})]) == [None]
 
@@ -195,21 +194,19 @@ def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> No
 
 
 @pytest.mark.parametrize("slow", range(PLAYS_IF_ALL_FAIL + 1))
-def test_failure_that_recurs_with_a_slow_control_proves_nothing(
-    slow: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for each."""
+def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for
+    each."""
     said = iter([BUSY, *([""] * slow + [BUSY])])
-    monkeypatch.setattr(repeating_plays, "MOST_PAUSES", 0)
+    monkeypatch.setattr(repeating_plays, "MAX_PAUSES", 0)
     repeats = repeats_of(client_with(FAULT, FAULT, FAULT, control=lambda: next(said)))
     assert repeats.failure_class is FailureClass.TOO_SLOW
     assert repeats.leaves_open == BUSY
     assert repeats.used == Tally(slow, slow)
 
 
-@pytest.mark.parametrize("slow", [1, MOST_PAUSES])
+@pytest.mark.parametrize("slow", [1, MAX_PAUSES])
 def test_failure_by_time_waits_for_a_quieter_moment(slow: int, pauses: list[float]) -> None:
-    """Its repeats alone begin again after a pause, a few times; then it counts."""
     said = iter([*[BUSY] * (1 + slow), *[""] * (PLAYS_IF_ALL_FAIL + 1)])
     repeats = repeats_of(client_with(*[FAULT] * 3, control=lambda: next(said)))
     assert repeats.failure_class is FailureClass.DETERMINISTIC
@@ -238,7 +235,7 @@ def test_machine_that_stays_busy_is_not_waited_for_without_end(pauses: list[floa
     examples = [failure_of(client), failure_of(client, replace(SCRIPT, timeout_ms=2001))]
     found = repeat_plays(client, examples)
     assert [each and each.leaves_open for each in found] == [BUSY, BUSY]
-    assert pauses == [PAUSE_S] * MOST_PAUSES
+    assert pauses == [PAUSE_S] * MAX_PAUSES
 
 
 def never_asked() -> str:
@@ -278,9 +275,7 @@ def playing(*ends: str, control: str) -> ClientUnderTest:
         done.set_result(replace(played(script, "" if end == HUNG else end), result=result))
         return done
 
-    return ClientUnderTest(
-        model_client(), PlayCache(submit), artefacts={}, too_slow=lambda: control
-    )
+    return ClientUnderTest(model_client(), PlayCache(submit), artefacts={}, too_slow=lambda: control)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +299,6 @@ def test_repeat_out_of_its_time_says_nothing_about_bytes(
 
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
-    """It proves nothing, however fast the machine is."""
     said = iter([""] * (PLAYS_TO_ESTIMATE + 1))
     repeats = repeats_of(client_with("", "", "", "", control=lambda: next(said)))
     assert repeats.leaves_open == "it recurred in none of 3 repeats"
@@ -339,7 +333,8 @@ class FakeTrials:
 
 
 def repeats_of_hangs(*plays: tuple[int, bool]) -> Repeats:
-    """Return the repeats of an operation that hung: how long the broker took for its answers, and whether it hangs, in each."""
+    """Return the repeats of an operation that hung: how long the broker took for its answers, and whether it hangs,
+    in each."""
     (release,) = select_targets(["apache-kafka-2.8.2"])
     (client,) = select_clients(["aiokafka-0.14.0"])
     trials: Any = FakeTrials(
@@ -376,9 +371,7 @@ def test_slow_broker_is_no_hang_of_a_client(took_ms: int, expected: FailureClass
     [((True, True), FailureClass.DETERMINISTIC), ((True, False, True), FailureClass.TOO_SLOW)],
     ids=["each-time", "not-each-time"],
 )
-def test_hang_counts_only_if_each_repeat_hangs(
-    hung: tuple[bool, ...], expected: FailureClass
-) -> None:
+def test_hang_counts_only_if_each_repeat_hangs(hung: tuple[bool, ...], expected: FailureClass) -> None:
     """An operation that ends in time now and then is not flaky: nothing is known about the client."""
     repeats = repeats_of_hangs(*((5, each) for each in hung))
     assert repeats.failure_class is expected

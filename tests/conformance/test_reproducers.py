@@ -19,7 +19,7 @@ from conformance.mutation.properties import all_properties, proxy_properties
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reference_model.faults.broker import DEFECTS
 from reports.records import Verdict
-from reports.run.failures import LONGEST_REPRODUCER_BYTES, SEEN_ELSEWHERE, render_reproducer
+from reports.run.failures import MAX_REPRODUCER_BYTES, SEEN_ELSEWHERE, render_reproducer
 from tests.conformance.suite_runs import SuiteRun, judge_defects
 from tests.fixtures.scripted_server import (
     Script,
@@ -88,9 +88,7 @@ def healthy_address() -> Iterator[str]:
 @pytest.mark.parametrize("clause", CLAUSES)
 @pytest.mark.slow
 @pytest.mark.nightly  # A run of a hundred defects; a few of them are tried in every run
-def test_reproducer_tells_defect_from_health(
-    clause: str, clauses_run: SuiteRun, healthy_address: str
-) -> None:
+def test_reproducer_tells_defect_from_health(clause: str, clauses_run: SuiteRun, healthy_address: str) -> None:
     """A clause that a defect breaks is violated; the script shows that on the defect only."""
     failures = clauses_run.failures()
     target = next(
@@ -102,9 +100,7 @@ def test_reproducer_tells_defect_from_health(
     _assert_tells_defect_from_health(failures[target, clause], target, healthy_address)
 
 
-def test_reproducers_of_a_few_defects_tell_them_from_health(
-    defects_run: SuiteRun, healthy_address: str
-) -> None:
+def test_reproducers_of_a_few_defects_tell_them_from_health(defects_run: SuiteRun, healthy_address: str) -> None:
     """Each of these defects violates a clause, and the script shows that on the defect only."""
     failures = defects_run.failures()
     violated = {target for target, clause in failures if clause in DEFECTS[_name(target)].breaks}
@@ -140,9 +136,7 @@ def test_reproducer_shows_what_came_after_the_sentinels_response(
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
-def test_reproducer_explains_itself(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reproducer_explains_itself(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Instead of taking the option for an address."""
     reproducer = _reproducer_of(reply(FIRST, SECOND), tmp_path)
     status, explained = call_script(reproducer, option, capsys)
@@ -199,13 +193,11 @@ def test_what_is_seen_elsewhere_is_known() -> None:
 
 @pytest.mark.parametrize("given", ["nowhere", "127.0.0.1:1"])
 def test_wrong_usage_does_not_look_like_a_failure(given: str, tmp_path: Path) -> None:
-    """Neither does an address at which no one listens."""
     assert run_script(_reproducer_of(reply(SECOND), tmp_path), given).returncode == NO_CONNECTION
 
 
 def test_long_script_without_its_facts_does_not_look_like_a_failure(tmp_path: Path) -> None:
-    """It says what is missing."""
-    reproducer = _reproducer_of(reply(b"\0" * LONGEST_REPRODUCER_BYTES, SECOND), tmp_path)
+    reproducer = _reproducer_of(reply(b"\0" * MAX_REPRODUCER_BYTES, SECOND), tmp_path)
     lonely = run_script(reproducer, "127.0.0.1:1")
     assert (lonely.returncode, lonely.stderr) == (NO_CONNECTION, "")
     assert "failure.json is not next to this script" in lonely.stdout

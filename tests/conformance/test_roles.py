@@ -1,4 +1,4 @@
-"""Each target is judged in one role, and a run has the role of what its command line chooses."""
+"""Each target has one role, and a command line chooses the role of its run."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ expires = 2999-01-01
 
 def config_of(*, clients: bool, brokers: bool, targets: tuple[Any, ...] = (RELEASE,)) -> Any:
     """Return the configuration of a command line that names a client, brokers, or both."""
-    config: Any = SimpleNamespace(
-        stash=pytest.Stash(), getoption=lambda name: name == "--broker" and brokers
-    )
+    config: Any = SimpleNamespace(stash=pytest.Stash(), getoption=lambda name: name == "--broker" and brokers)
     config.stash[TARGETS] = tuple(ListenerOfTarget(each, PLAINTEXT) for each in targets)
     config.stash[CLIENTS] = (ChosenClient(CLIENT, target_of(CLIENT)),) if clients else ()
     return config
@@ -73,7 +71,6 @@ def config_of(*, clients: bool, brokers: bool, targets: tuple[Any, ...] = (RELEA
     ids=["broker", "proxy", "client", "operation"],
 )
 def test_what_is_chosen_has_one_role(chosen: Any, role: type, parameter: str) -> None:
-    """Its property gets it by the role's parameter; the role is the same object for each property of a run."""
     config = config_of(clients=False, brokers=True)
     item: Any = SimpleNamespace(config=config, callspec=SimpleNamespace(params={parameter: chosen}))
     assert type(role_of(item)) is role
@@ -95,7 +92,6 @@ def test_run_has_the_role_of_what_it_chooses(role: str, *, clients: bool, broker
 
 
 def test_properties_of_clients_need_a_client() -> None:
-    """Also those of a proposal; the command line is refused before anything is collected."""
     for folder in roles_named("client")[0].folders():
         config = config_of(clients=False, brokers=True)
         config.args, config.invocation_params = [str(folder)], SimpleNamespace(dir=Path("/"))
@@ -104,7 +100,6 @@ def test_properties_of_clients_need_a_client() -> None:
 
 
 def test_properties_of_a_proposal_are_those_of_a_role() -> None:
-    """They are found next to the suite's own; operations have none of a proposal."""
     expected = [Path(str(each.folder)) / "properties" for each in proposals()]
     for role in (roles_named("broker")[0], roles_named("client")[0]):
         assert [folder.parent for folder in role.folders()[1:]] == expected
@@ -159,10 +154,7 @@ def test_failure_of_a_new_role_can_be_judged_again(
     assert result.exit_code == status, result.output
 
 
-def test_declarations_for_any_role_become_stale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are those of what the role of the run chose, and not of certain options."""
+def test_declarations_for_any_role_become_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = declared(match="never seen", expires=date.max)
     target = replace(RELEASE, id="of-a-toy", known_violations=(known,))
     role = SimpleNamespace(choose=lambda: [ListenerOfTarget(target, PLAINTEXT)])
@@ -172,9 +164,7 @@ def test_declarations_for_any_role_become_stale(
     recorder.target_started(facts_of(target.id))
     recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     compare_declarations(config_of(clients=False, brokers=True), recorder)
-    assert recorder.stale_expectations == [
-        f"{target.id} declares {known.clause}, but no failure matches 'never seen'"
-    ]
+    assert recorder.stale_expectations == [f"{target.id} declares {known.clause}, but no failure matches 'never seen'"]
 
 
 def test_properties_are_found_through_a_link(tmp_path: Path) -> None:
@@ -193,9 +183,7 @@ def test_properties_are_found_through_a_link(tmp_path: Path) -> None:
         (("ssl",), "ssl", True),
     ],
 )
-def test_long_lists_are_sent_once_in_a_run(
-    chosen: tuple[str, ...], listener: str, has_them: bool
-) -> None:
+def test_long_lists_are_sent_once_in_a_run(chosen: tuple[str, ...], listener: str, has_them: bool) -> None:
     """What counts is what the run judges, and not which listeners the target has."""
     target = newest_release()
     targets = tuple(ListenerOfTarget(target, name) for name in chosen)

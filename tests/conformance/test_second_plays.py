@@ -1,4 +1,4 @@
-"""A client that was late because it had no CPU is played again before its failure is recorded."""
+"""A client late for lack of CPU is played again before its failure is recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from clauses.catalogue import catalogue
 from conformance.assertions.client_moves import assert_ends_by_itself, assert_works
 from conformance.engine.property_judge import PropertyJudge
-from conformance.engine.second_plays import LONGEST_WAIT_MS, MOST_IN_ALL, SecondPlays
+from conformance.engine.second_plays import MAX_IN_ALL, MAX_WAIT_MS, SecondPlays
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
@@ -27,12 +27,12 @@ from reports.run.run_writer import RunWriter
 from tests.conformance.client_plays import ABORTED, FAILED, HEALTHY, WELL, entry
 
 CLAUSE = catalogue()["KIP-35.client-survives-nonsense"]
-LATE_MS = LONGEST_WAIT_MS + 1
+LATE_MS = MAX_WAIT_MS + 1
 LATE_AND_FAILED, LATE_AND_ABORTED = (
     replace(FAILED, waited_ms=LATE_MS),
     replace(ABORTED, waited_ms=LATE_MS),
 )
-SCRIPTS = [replace(HEALTHY_SCRIPT, timeout_ms=1000 + number) for number in range(MOST_IN_ALL + 2)]
+SCRIPTS = [replace(HEALTHY_SCRIPT, timeout_ms=1000 + number) for number in range(MAX_IN_ALL + 2)]
 
 
 def body(client: ClientUnderTest, script: Script) -> None:
@@ -58,15 +58,11 @@ class RunOfPlays:
         self.left = list(ends)
         plays = PlayCache(self._submit)
         self.client = WorkingClient(entry(), plays, artefacts={}, too_slow=str)
-        self.recorder = RunRecorder(
-            RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
-        )
+        self.recorder = RunRecorder(RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke")
         self.key = CellKey(CLAUSE.id, self.client.target.id, self.client.listener)
         planned = PlannedCell(clause=CLAUSE.id, target=self.key.target, listener=self.key.listener)
         self.recorder.plan([(planned, "MUST")], [])
-        self.judge = PropertyJudge(
-            self.recorder, self.client, (CLAUSE,), "test_something", second_plays=SecondPlays()
-        )
+        self.judge = PropertyJudge(self.recorder, self.client, (CLAUSE,), "test_something", second_plays=SecondPlays())
 
     def _submit(self, script: Script) -> Future[Play]:
         done: Future[Play] = Future()
@@ -101,9 +97,7 @@ class RunOfPlays:
         *("always-late", "not-late", "late-but-aborted"),
     ],
 )
-def test_late_client_is_played_again(
-    ends: list[DriverResult], expected: Verdict, tmp_path: Path
-) -> None:
+def test_late_client_is_played_again(ends: list[DriverResult], expected: Verdict, tmp_path: Path) -> None:
     """Only if time alone shows its failure, and a few times; the last play counts."""
     run = RunOfPlays(tmp_path, *ends)
     assert run.judged() is expected
@@ -119,7 +113,6 @@ def test_failure_has_the_evidence_of_its_last_play(tmp_path: Path) -> None:
 
 
 def test_failure_that_stands_has_no_further_second_plays(tmp_path: Path) -> None:
-    """Others like it are recorded next to it."""
     run = RunOfPlays(tmp_path, LATE_AND_FAILED, FAILED, LATE_AND_FAILED)
     assert run.judged(SCRIPTS[:2]) is Verdict.VIOLATES
     assert run.left == []
@@ -136,7 +129,7 @@ def test_bytes_in_a_second_play_say_nothing_of_lateness(tmp_path: Path) -> None:
 
 def test_second_plays_are_limited(tmp_path: Path) -> None:
     """On a machine that stays busy each of them may take long."""
-    ends: list[Any] = [*[LATE_AND_FAILED, WELL] * MOST_IN_ALL, LATE_AND_FAILED]
+    ends: list[Any] = [*[LATE_AND_FAILED, WELL] * MAX_IN_ALL, LATE_AND_FAILED]
     run = RunOfPlays(tmp_path, *ends)
-    assert run.judged(SCRIPTS[: MOST_IN_ALL + 1]) is Verdict.VIOLATES
+    assert run.judged(SCRIPTS[: MAX_IN_ALL + 1]) is Verdict.VIOLATES
     assert run.left == []

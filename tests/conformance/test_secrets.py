@@ -1,4 +1,4 @@
-"""Credentials that belong to a user appear in nothing that a run leaves: no record, dump, capture, script or page.
+"""A user's credentials appear in no record, dump, capture, script or page.
 
 Not even if the broker repeats them.
 """
@@ -54,7 +54,8 @@ JUDGED_BY = (
 
 
 def forms_of(secret: bytes) -> set[bytes]:
-    """Return the ways in which a secret may be written: raw, hexadecimal, and base64 at each offset of a longer text."""
+    """Return the ways in which a secret may be written: raw, hexadecimal, and base64 at each offset of a longer
+    text."""
     forms = {secret, secret.hex().encode(), secret.hex().upper().encode()}
     forms.add(b"".join(b"%%%02X" % each for each in secret))
     for shift in range(3):
@@ -116,9 +117,7 @@ def access_of(broker: Broker) -> SaslAccess:
     return broker.running.sasl
 
 
-def authenticated(
-    broker: Broker, mechanism: str, handshake_version: int, authenticate_version: int = 0
-) -> None:
+def authenticated(broker: Broker, mechanism: str, handshake_version: int, authenticate_version: int = 0) -> None:
     """Authenticate on a connection of a new example, and send one request, whose answer has the password."""
     broker.begin_example()
     access = replace(access_of(broker), authenticate_version=authenticate_version)
@@ -127,9 +126,7 @@ def authenticated(
         connection.converse([V1])
 
 
-def run_script(
-    script: Path, broker: Broker, *options: str, **credentials: str
-) -> subprocess.CompletedProcess[str]:
+def run_script(script: Path, broker: Broker, *options: str, **credentials: str) -> subprocess.CompletedProcess[str]:
     """Run a reproducer against a listener."""
     address = str(broker.running.addresses[broker.listener])
     return subprocess.run(
@@ -164,7 +161,6 @@ def test_failure_is_repeated_with_ones_own_credentials(
     echoing: Mapping[str, RunningBroker],
     tmp_path: Path,
 ) -> None:
-    """Its script takes them from the environment and really authenticates: what it is answered after that comes again."""
     broker = Broker(echoing[name], name)
     authenticated(broker, mechanism, *versions)
     folder = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=name))
@@ -182,9 +178,7 @@ def test_failure_is_repeated_with_ones_own_credentials(
 @pytest.mark.parametrize(
     ("variables", "status", "printed"),
     [
-        pytest.param(
-            {**OWN, "KAFKA_PASSWORD": "guessed"}, CANNOT_SAY, "closed", id="wrong password"
-        ),
+        pytest.param({**OWN, "KAFKA_PASSWORD": "guessed"}, CANNOT_SAY, "closed", id="wrong password"),
         pytest.param({}, NO_CREDENTIALS, "KAFKA_PASSWORD", id="none"),
     ],
 )
@@ -193,17 +187,13 @@ def test_script_says_what_it_lacks(
 ) -> None:
     """Without credentials it sends nothing; with a wrong password it cannot say anything about the failure."""
     authenticated(listener, "SCRAM-SHA-512", 1)
-    folder = write_failure(
-        tmp_path, replace(failure_of(*listener.journal), listener=listener.listener)
-    )
+    folder = write_failure(tmp_path, replace(failure_of(*listener.journal), listener=listener.listener))
     script = run_script(folder / "reproducer.py", listener, **variables)
     assert script.returncode == status, script.stdout + script.stderr
     assert printed in script.stdout
 
 
-def test_script_does_not_trust_everybody(
-    echoing: Mapping[str, RunningBroker], tmp_path: Path
-) -> None:
+def test_script_does_not_trust_everybody(echoing: Mapping[str, RunningBroker], tmp_path: Path) -> None:
     """Over TLS it sends no token to a server whose authority it does not know."""
     broker = Broker(echoing[SASL_SSL], SASL_SSL)
     authenticated(broker, PLAIN, 1)
@@ -214,7 +204,6 @@ def test_script_does_not_trust_everybody(
 
 
 def test_password_in_an_answer_is_hidden(listener: Broker) -> None:
-    """It is seen by no property, in whatever form it comes, so that no message of a property can have it."""
     listener.begin_example()
     (exchange,) = listener.converse([build_request(version=3)])
     assert exchange.payload is not None
@@ -256,7 +245,6 @@ def test_tokens_that_a_property_writes_are_hidden_too(listener: Broker, tmp_path
 
 
 def test_credentials_of_the_suite_are_no_secret(listener: Broker) -> None:
-    """They stay in the records, so that failures of the registry's targets can be repeated as they were."""
     access = replace(access_of(listener), is_given=False)
     own = Broker(replace(listener.running, sasl=access), listener.listener)
     authenticated(own, PLAIN, 1)
@@ -264,9 +252,7 @@ def test_credentials_of_the_suite_are_no_secret(listener: Broker) -> None:
 
 
 @pytest.fixture(scope="module")
-def failing_run(
-    echoing: Mapping[str, RunningBroker], tmp_path_factory: pytest.TempPathFactory
-) -> SuiteRun:
+def failing_run(echoing: Mapping[str, RunningBroker], tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
     """A run at the address of the broker that repeats the password, whose answers are violations for that reason."""
     folder = tmp_path_factory.mktemp("given")
     running = echoing[SASL_SSL]
@@ -274,8 +260,7 @@ def failing_run(
     config = folder / "client.properties"
     jaas = f'x required username="{CREDENTIALS.username}" password="{CREDENTIALS.password}";'
     config.write_text(
-        f"ssl.truststore.location={running.tls.ca_file}\n"
-        f"sasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={jaas}\n"
+        f"ssl.truststore.location={running.tls.ca_file}\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={jaas}\n"
     )
     return run_suite(
         *("--bootstrap-server", f"SASL_SSL://{running.addresses[SASL_SSL]}", "--tier", "smoke"),
@@ -289,7 +274,6 @@ def failing_run(
 
 @pytest.mark.slow
 def test_run_leaves_no_password(failing_run: SuiteRun) -> None:
-    """Neither its records and failures nor its output have it, although many answers had."""
     assert failing_run.status == 1, failing_run.output
     others = failing_run.folder.parent.with_name("others")
     assert list(others.rglob("*.json"))

@@ -1,4 +1,7 @@
-"""Which properties `--clause` selects, and the sentence about a selection that is empty."""
+"""Tests of which properties `--clause` selects.
+
+They also cover the sentence about an empty selection.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +64,7 @@ def test_run_of_one_clause_has_its_cells_and_is_not_whole(tmp_path: Path) -> Non
 
 def test_unknown_clause_is_wrong_usage(tmp_path: Path) -> None:
     """The nearest ids are named, and nothing is recorded."""
-    run = run_suite(
-        "--broker", "reference", "--clause", "KIP-35.keys-uniqe", runs=tmp_path / "runs"
-    )
+    run = run_suite("--broker", "reference", "--clause", "KIP-35.keys-uniqe", runs=tmp_path / "runs")
     assert run.status == pytest.ExitCode.USAGE_ERROR
     assert "no clause has this id; nearest: KIP-35.keys-unique" in run.output
     assert not (tmp_path / "runs").exists()

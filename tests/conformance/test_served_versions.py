@@ -1,4 +1,7 @@
-"""What counts as a request of another API that is served as one of ApiVersions, and a target that no unknown key spares."""
+"""Only a success with the table shows another API served as ApiVersions.
+
+A target that ends on any unknown key gets only one such request.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,7 @@ TABLE = "00000001 0012 0000 0005"
         pytest.param(None, False, id="closed"),
     ],
 )
-def test_only_a_success_with_the_table_is_one_of_api_versions(
-    payload: str | None, is_served: bool
-) -> None:
+def test_only_a_success_with_the_table_is_one_of_api_versions(payload: str | None, is_served: bool) -> None:
     """How an unknown API is refused is judged by a separate clause."""
     exchange = Exchange(
         request=build_with_key(274, 0),
@@ -63,7 +64,6 @@ class Crashing:
 def test_target_that_ends_on_any_unknown_key_is_started_again_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is sent one key that no release has; no key like that of ApiVersions is sent to it."""
     sent: list[int] = []
 
     def send(_: Broker, request: Request) -> Exchange:

@@ -1,4 +1,7 @@
-"""A proxy whose upstream is silent is not accused of it: what the upstream does is judged there."""
+"""A proxy is not accused of the silence of its upstream.
+
+What the upstream does is judged at the upstream.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +58,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Broker:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_silent_upstream_leaves_it_open(
-    proxy: Broker, judged: object, values: dict[str, object]
-) -> None:
+def test_silent_upstream_leaves_it_open(proxy: Broker, judged: object, values: dict[str, object]) -> None:
     """The example is rejected for what the suite sees, so `replay` does not acquit the proxy either."""
     assert proxy.exchange(LAST).payload is not None
     with assumptions_outside_hypothesis(), pytest.raises(NotSeen):

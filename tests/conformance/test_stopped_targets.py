@@ -1,4 +1,7 @@
-"""A target that accepts connections and serves none any more: what was sent last is to blame, if it can be."""
+"""A target that accepts connections but serves none any more.
+
+What was sent last is to blame, if it can be.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from conformance.engine import crashes
 from conformance.engine.crashes import (
     CRASH_OF_BROKEN,
     CRASH_OF_WELL_FORMED,
-    MOST_STOPS,
+    MAX_STOPS,
     STOPPED,
 )
 from fixtures.client.patience import Patience
@@ -95,9 +98,7 @@ def stopping_after(data: bytes, *others: Tampering) -> StoppingBroker:
 @pytest.fixture(autouse=True)
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no target have time to come back."""
-    monkeypatch.setattr(
-        crashes, "how_it_stopped", lambda broker: how_it_stopped(broker, within_s=0)
-    )
+    monkeypatch.setattr(crashes, "how_it_stopped", lambda broker: how_it_stopped(broker, within_s=0))
     monkeypatch.setattr(stopped_serving, "POLL_S", 0)
 
 
@@ -124,7 +125,6 @@ def verdict_of(case: Judged, clause: str) -> Verdict:
 
 
 def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path: Path) -> None:
-    """It was sent in the example before the one that is not served; nothing more is sent then."""
     broker = stopping_after(BROKEN.data)
     broker.keeps_old = True
     case = case_of(broker, tmp_path)
@@ -163,7 +163,8 @@ def test_well_formed_request_is_blamed_where_an_older_connection_is_served(
 
 @pytest.mark.parametrize("how", ["is_silent", "is_unreachable", "closes"])
 def test_outage_after_a_malformed_request_is_no_violation(how: str, tmp_path: Path) -> None:
-    """The request may be the reason as well, but nothing shows that: neither old connections nor new ones are served."""
+    """The request may be the reason as well, but nothing shows that: neither old connections nor new ones are
+    served."""
     broker = stopping_after(BROKEN.data)
     setattr(broker, how, True)
     case = case_of(broker, tmp_path)
@@ -181,7 +182,6 @@ def test_outage_after_a_malformed_request_is_no_violation(how: str, tmp_path: Pa
 def test_no_witness_is_kept_beside_a_target_that_serves_one_connection_at_a_time(
     is_one_at_a_time: bool,
 ) -> None:
-    """It would disturb every example."""
     served: list[int] = []
 
     def act(received: ReceivedBytes) -> None:
@@ -196,12 +196,8 @@ def test_no_witness_is_kept_beside_a_target_that_serves_one_connection_at_a_time
     assert (witness_for(broker) is None) == is_one_at_a_time
 
 
-@pytest.mark.parametrize(
-    ("request_", "clause"), [(V0, CRASH_OF_WELL_FORMED), (BROKEN, CRASH_OF_BROKEN)]
-)
-def test_target_that_we_started_is_blamed_and_started_again(
-    request_: Request, clause: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("request_", "clause"), [(V0, CRASH_OF_WELL_FORMED), (BROKEN, CRASH_OF_BROKEN)])
+def test_target_that_we_started_is_blamed_and_started_again(request_: Request, clause: str, tmp_path: Path) -> None:
     """Only the suite restarts it; the example is judged by what the fresh one does."""
     broker = stopping_after(request_.data)
     broker.is_ours = True
@@ -217,7 +213,7 @@ def test_target_that_stops_too_often_is_given_up(tmp_path: Path) -> None:
     """Each stop costs time, and some have shown enough."""
     broker = stopping_after(BROKEN.data)
     broker.is_ours = True
-    broker.stops = MOST_STOPS
+    broker.stops = MAX_STOPS
     broker.is_stopped = True
     case = case_of(broker, tmp_path)
     with pytest.raises(BrokerGone, match="judges this"):
@@ -281,7 +277,6 @@ def test_one_that_serves_again_or_is_gone_has_not_stopped(
 def test_target_that_refuses_connections_and_runs_on_is_blamed(
     ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that ends a moment later was shutting down, and did not end because of what was sent."""
     broker = stopping_after(b"never")
     broker.is_ours = True
     monkeypatch.setattr(crashes, "stays_up", lambda _: not ends)
@@ -303,7 +298,6 @@ def test_target_that_refuses_connections_and_runs_on_is_blamed(
 
 @pytest.mark.parametrize("fact", ["is_shared", "never_answered", "given_up"])
 def test_nothing_is_asked_of_one_that_cannot_be_blamed(fact: str) -> None:
-    """Other processes may have sent the reason, or it never served anything, or its end is known."""
     broker = stopping_after(V0.data)
     broker.is_stopped = True
     broker.is_shared = fact == "is_shared"

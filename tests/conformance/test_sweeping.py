@@ -1,4 +1,4 @@
-"""Sweeps: every item gets its record, and items with the same problem are one failure.
+"""Each item of a sweep has a record, and items with one problem are one failure.
 
 Of items that are tried at the same time, what conforms is taken, and all else is tried again alone.
 """
@@ -168,7 +168,6 @@ def test_all_that_fail_are_named_although_ends_are_enough() -> None:
 
 
 def test_what_another_clause_judges_is_neither_red_nor_green() -> None:
-    """Such an item is recorded with the reason, one that the clause is not about is not, and the others are judged."""
     judge, ended = run({ITEMS[0]: "not about it", ITEMS[1]: "elsewhere", ITEMS[2]: "closed"})
     assert judge.not_judged == ["elsewhere"]
     assert [item for _, item in judge.failures] == [ITEMS[2]]
@@ -178,9 +177,7 @@ def test_what_another_clause_judges_is_neither_red_nor_green() -> None:
 
 def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
     """Items with the same problem share a first line, and the smallest of them comes last."""
-    judge, ended = run(
-        {ITEMS[0]: "closed", ITEMS[1]: "closed", ITEMS[4]: "cut", ITEMS[3]: "closed"}
-    )
+    judge, ended = run({ITEMS[0]: "closed", ITEMS[1]: "closed", ITEMS[4]: "cut", ITEMS[3]: "closed"})
     message = "Produce v0-v1, v3: closed\ndetails"
     assert judge.failures == [
         (message, ITEMS[3]),
@@ -196,9 +193,7 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
     ("declared", "lines"),
     [
         pytest.param((), ["Produce v0-v2, Fetch v2"], id="nothing"),
-        pytest.param(
-            ("^Produce v0-v1: closed\n",), ["Produce v2, Fetch v2", "Produce v0-v1"], id="versions"
-        ),
+        pytest.param(("^Produce v0-v1: closed\n",), ["Produce v2, Fetch v2", "Produce v0-v1"], id="versions"),
         pytest.param(("^Fetch v2: closed\n",), ["Produce v0-v2", "Fetch v2"], id="an API"),
         pytest.param(
             ("^Fetch v2: closed\n", "^Produce v0: closed\n"),
@@ -206,17 +201,11 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
             id="two declarations",
         ),
         pytest.param(("^Produce v0-v1: cut\n",), ["Produce v0-v2, Fetch v2"], id="another fault"),
-        pytest.param(
-            ("^Produce v0-v3: closed\n",), ["Produce v0-v2, Fetch v2"], id="more versions"
-        ),
-        pytest.param(
-            ("^Produce v0-v2, Fetch v2: closed\n",), ["Produce v0-v2, Fetch v2"], id="all"
-        ),
+        pytest.param(("^Produce v0-v3: closed\n",), ["Produce v0-v2, Fetch v2"], id="more versions"),
+        pytest.param(("^Produce v0-v2, Fetch v2: closed\n",), ["Produce v0-v2, Fetch v2"], id="all"),
     ],
 )
-def test_what_is_declared_has_a_line_of_its_own(
-    declared: tuple[str, ...], lines: list[str]
-) -> None:
+def test_what_is_declared_has_a_line_of_its_own(declared: tuple[str, ...], lines: list[str]) -> None:
     """An item that fails like declared ones is another failure, so that one more version hides in no declaration."""
     closed = dict.fromkeys((*ITEMS[:3], ITEMS[4]), "closed")
     judge, _ = run(closed, declared=declared)
@@ -342,7 +331,8 @@ def test_near_target_is_tried_item_by_item() -> None:
 
 
 def test_only_what_conforms_is_taken_from_what_was_tried_together() -> None:
-    """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker itself."""
+    """A whole batch waits at the same time; an item that fails, always or then only, is tried again on the broker
+    itself."""
     broker = SweptBroker()
     broker.is_shared = True
     together = threading.Barrier(AT_ONCE)

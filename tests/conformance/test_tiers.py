@@ -1,4 +1,4 @@
-"""What runs send that leave something out: gentle ones nothing malformed, read-only ones nothing that changes anything."""
+"""Gentle runs send nothing malformed, and read-only runs change nothing."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
         (marks.DEEP, Tier.DEEP, Kind.READ_ONLY, False),
     ],
 )
-def test_what_a_run_sends_leaves_out_properties(
-    mark: str, tier: Tier, kind: Kind, is_out: bool
-) -> None:
+def test_what_a_run_sends_leaves_out_properties(mark: str, tier: Tier, kind: Kind, is_out: bool) -> None:
     """A property with no such mark is judged by every run."""
     item: Any = SimpleNamespace(get_closest_marker=lambda name: name == mark)
     assert is_left_out(item, tier, kind) is is_out
@@ -98,9 +96,7 @@ def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> N
         pytest.param((), marks=(pytest.mark.slow, pytest.mark.nightly), id="standard"),
     ],
 )
-def read_only_run(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Recorded:
+def read_only_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A read-only run of all properties."""
     return recorded(("--read-only", *request.param), tmp_path_factory.mktemp("read-only"))
 
@@ -120,7 +116,6 @@ def test_read_only_run_sends_nothing_off_its_list(read_only_run: Recorded) -> No
 
 
 def test_read_only_run_says_what_it_leaves_out(read_only_run: Recorded) -> None:
-    """It passes on a healthy broker; what takes more than reading is n/a or judged partly, with that reason."""
     run, _ = read_only_run
     assert run.status == 0, run.output
     assert run.header["tier"].endswith("-read-only")

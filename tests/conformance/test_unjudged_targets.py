@@ -1,7 +1,9 @@
-"""Targets that cannot be judged, or only in part: exit status 10, the reason once, and what to do.
+"""Targets that cannot be judged, or only in part: exit status 10 and the reason.
 
-And targets that violate everything: the run ends in bounded time, with verdicts. `benchmarks.hostile_targets` judges more of them, and
-compares what each costs with the cost of a healthy one.
+The reason comes once, with what to do.
+
+And targets that violate everything: the run ends in bounded time, with verdicts. `benchmarks.hostile_targets` judges
+more of them, and compares what each costs with the cost of a healthy one.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ def address_of(target: FakeTarget) -> Address:
     return parse_address(target.address)
 
 
-MOST_LINES = 10
-MOST_SILENT_S = 20.0
+MAX_LINES = 10
+MAX_SILENT_S = 20.0
 """With a first timeout of 0.2 s: what is asked after it has half a second each, the TLS handshake too."""
 
 
@@ -89,15 +91,9 @@ WAITED_FOR = (answer_nothing, ONLY_TLS, DRIPPING)
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
-        pytest.param(
-            answer_http, r"it looks like HTTP .*48 54 54 50.*give the port", id="web-server"
-        ),
-        pytest.param(
-            answer_nothing, r"timed out: no response within 0\.2 s\ncheck the host", id="silent"
-        ),
-        pytest.param(
-            DRIPPING, r"another protocol \(first bytes: 00\).*check the port", id="dripping"
-        ),
+        pytest.param(answer_http, r"it looks like HTTP .*48 54 54 50.*give the port", id="web-server"),
+        pytest.param(answer_nothing, r"timed out: no response within 0\.2 s\ncheck the host", id="silent"),
+        pytest.param(DRIPPING, r"another protocol \(first bytes: 00\).*check the port", id="dripping"),
         pytest.param(
             close_at_once,
             "it closes the connection on ApiVersions v0 to v4.*check the host",
@@ -123,8 +119,8 @@ def test_port_that_cannot_be_judged_is_reported_before_any_test(
         pytest.raises(NotJudgeable, match=f"(?s){reason}") as refused,
     ):
         check_address(address_of(target))
-    assert time.monotonic() - began_at < MOST_SILENT_S
-    assert len(str(refused.value).splitlines()) <= MOST_LINES
+    assert time.monotonic() - began_at < MAX_SILENT_S
+    assert len(str(refused.value).splitlines()) <= MAX_LINES
 
 
 def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,15 +135,11 @@ def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.M
         ):
             check_address(address)
     assert "firewall" in str(refused.value)
-    assert len(str(refused.value).splitlines()) <= MOST_LINES
+    assert len(str(refused.value).splitlines()) <= MAX_LINES
 
 
 @pytest.mark.parametrize("hangs", [True, False], ids=["hangs-on-v0", "closes-on-v0"])
-def test_whatever_answers_one_version_is_judged(
-    monkeypatch: pytest.MonkeyPatch, *, hangs: bool
-) -> None:
-    """That v0 gets no response is for the clauses to say."""
-
+def test_whatever_answers_one_version_is_judged(monkeypatch: pytest.MonkeyPatch, *, hangs: bool) -> None:
     def act(context: RequestContext) -> None:
         if context.header is not None and context.header.api_version == 0:
             outcome = Outcome.SILENT if hangs else Outcome.CLOSED
@@ -167,11 +159,7 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     few = ("conformance/brokers/test_served_table.py", "conformance/brokers/test_framing.py")
     process = start_suite("--broker", "reference", "--tier", "smoke", "-v", runs=runs, suite=few)
     before = await_line(process, "PASSED")
-    (server,) = (
-        child
-        for child in children_of(process)
-        if "fixtures.model_processes.server" in child.cmdline()
-    )
+    (server,) = (child for child in children_of(process) if "fixtures.model_processes.server" in child.cmdline())
     server.kill()
     run = finish(process)
     assert run.status == HARNESS_ERROR, before + run.output
@@ -181,9 +169,7 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     assert len({row["property"] for row in in_doubt}) == 1
     assert run.header["footer"]["example_rows"] == len(run.rows())
     assert run.header["targets"][0]["id"] == "reference"
-    reason = (
-        "reference ended while it was judged: exit status -9; the same bytes did not end it again"
-    )
+    reason = "reference ended while it was judged: exit status -9; the same bytes did not end it again"
     explained = run.output[run.output.index("= verdicts =") :]
     assert explained.count(reason) == 1
     assert "Traceback" not in run.output
@@ -198,7 +184,8 @@ HOSTILE: Mapping[str, tuple[Behaviour, Sequence[str]]] = {
     "bombs": (answer_bombs, ONE_PROPERTY),
     "silent": (answer_nothing, ONE_PROPERTY),
 }
-"""Targets that turn hostile, and which properties judge them; `benchmarks.hostile_targets` has a complete run of most."""
+"""Targets that turn hostile, and which properties judge them; `benchmarks.hostile_targets` has a complete run of
+most."""
 TLS_CLOSING = "tls-closing"
 ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl", *ONE_PROPERTY)
 """Complete runs on such listeners belong to the benchmark."""
@@ -213,9 +200,7 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Suite
     return {**_judged_at_once(plain, runs), **_judged_at_once(tls, runs)}
 
 
-def _judged_at_once(
-    targets: Mapping[str, tuple[Behaviour, Sequence[str]]], runs: Path
-) -> dict[str, SuiteRun]:
+def _judged_at_once(targets: Mapping[str, tuple[Behaviour, Sequence[str]]], runs: Path) -> dict[str, SuiteRun]:
     """Judge all targets at the same time, because most of the time is waiting."""
     with ExitStack() as stack:
         started = {}

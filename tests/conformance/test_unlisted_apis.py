@@ -1,4 +1,7 @@
-"""Which APIs count as left out of a table, and which responses show that such an API is served."""
+"""Tests of which APIs count as left out of a table.
+
+They also check which responses show that such an API is served.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pytest
 from conformance.assertions.items import Item, Problem
 from conformance.assertions.sendable_apis import is_skipped
 from conformance.assertions.unlisted_apis import (
-    MOST_UNANSWERED,
+    MAX_UNANSWERED,
     check_unlisted,
     is_response_of_served,
     unanswered,
@@ -61,7 +64,6 @@ def test_listed_apis_and_api_versions_are_not_asked_for() -> None:
 
 
 def test_sample_has_the_oldest_and_the_newest_version() -> None:
-    """One version of an API that has only one, else two."""
     items = [METADATA._replace(api_version=version) for version in range(14)]
     assert list(oldest_and_newest(iter([*items, PUSH]))) == [items[0], items[-1], PUSH]
 
@@ -93,7 +95,6 @@ def test_read_only_run_leaves_out_what_is_not_on_its_list(monkeypatch: pytest.Mo
     ],
 )
 def test_error_decides_whether_an_api_is_served(item: Item, body: str, is_served: bool) -> None:
-    """It is served if its layout comes without an error, or with one about what the request names."""
     api = described_api(item.api_key, item.api_version)
     exchange = Exchange(
         request=minimal_request(api, item.api_version),
@@ -108,9 +109,7 @@ def test_close_and_silence_are_no_service() -> None:
     """Without a response nothing shows that an API is served."""
     api = described_api(12, 0)
     for outcome in (Outcome.CLOSED, Outcome.IGNORED, Outcome.SILENT):
-        assert not is_response_of_served(
-            api, Exchange(request=minimal_request(api, 0), outcome=outcome)
-        )
+        assert not is_response_of_served(api, Exchange(request=minimal_request(api, 0), outcome=outcome))
 
 
 def ignore_other_apis(context: RequestContext) -> None:
@@ -136,7 +135,7 @@ def test_target_that_ignores_unlisted_apis_is_asked_a_few_times() -> None:
         body_of(test_served_versions.test_what_is_served_is_listed)(broker=broker)
     finally:
         JUDGE.reset(token)
-    assert len(unanswered(broker)) == MOST_UNANSWERED
+    assert len(unanswered(broker)) == MAX_UNANSWERED
     assert len(left_out) == 1
     assert left_out[0].startswith("not requested after 8 requests without a response: ")
     assert patience.left_s == Patience(100).left_s
@@ -156,9 +155,7 @@ def test_further_listeners_get_a_sample(monkeypatch: pytest.MonkeyPatch) -> None
 
         is_thorough = False
 
-    monkeypatch.setattr(
-        test_served_versions, "UNLISTED", test_served_versions.UNLISTED._replace(check=check)
-    )
+    monkeypatch.setattr(test_served_versions, "UNLISTED", test_served_versions.UNLISTED._replace(check=check))
     token = JUDGE.set(Sampling(broker, ("KIP-35.served-is-listed",)))
     try:
         body_of(test_served_versions.test_what_is_served_is_listed)(broker=broker)

@@ -1,4 +1,7 @@
-"""A sweep of every version goes in batches, on a fresh broker; what fails is named, alone or with what it fails after."""
+"""A sweep of every version goes in batches, on a fresh broker.
+
+What fails is named, alone or with the versions that it fails after.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from conformance.brokers import test_version_sweep
-from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
+from conformance.brokers.test_version_sweep import BATCH, MAX_FAILED, ask_all
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.cleanup.ending_signals import Interrupts
 from fixtures.client.connection import Connection
@@ -124,15 +127,11 @@ def test_what_fails_only_together_is_named_together() -> None:
 
 def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
     """After many failures the rest is skipped, and the cell says so."""
-    broker = InMemoryBroker(
-        in_memory_target(reference_targets()[0], _resets_at(*range(100, 2000))), "plaintext"
-    )
+    broker = InMemoryBroker(in_memory_target(reference_targets()[0], _resets_at(*range(100, 2000))), "plaintext")
     judge = create_autospec(PropertyJudge, instance=True)
     ask_all(judge, broker, range(100, 2000))
-    assert judge.differs.call_count == MOST_FAILED
-    judge.leaves_out.assert_called_once_with(
-        f"not requested after too many failures: v{100 + MOST_FAILED}-v1999"
-    )
+    assert judge.differs.call_count == MAX_FAILED
+    judge.leaves_out.assert_called_once_with(f"not requested after too many failures: v{100 + MAX_FAILED}-v1999")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +141,6 @@ def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
 def test_interrupt_ends_a_sweep_before_its_next_connection(
     wrong: tuple[int, ...], interrupted_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one whose exception was dropped, which nothing else raises again before the end of the sweep."""
     interrupts = Interrupts()
     monkeypatch.setattr(test_version_sweep, "INTERRUPTS", interrupts)
     connections = 0

@@ -1,4 +1,7 @@
-"""What a whole run ends with, records and writes for Allure; the rules of each have tests in tests/reports."""
+"""Tests of how complete runs end, and what they record and write for Allure.
+
+The rules of each have tests in tests/reports.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
 
 
 def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
-    """A target that keeps every clause ends the run with 0: every cell conforms, but those about proxies and a proposal do not apply."""
+    """A target that keeps every clause ends the run with 0: every cell conforms, but those about proxies and a
+    proposal do not apply."""
     assert healthy_run.status == 0, healthy_run.output
     verdicts = healthy_run.verdicts()
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
@@ -30,17 +34,15 @@ def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
         clause.id
         for clause in catalogue()
         if not clause.not_tested
-        and (
-            clause.source == "PROXY"
-            or (clause.source == "KIP-1313" and Role.BROKER in clause.roles)
-        )
+        and (clause.source == "PROXY" or (clause.source == "KIP-1313" and Role.BROKER in clause.roles))
     }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("interrupt", "status"), [("", ExitStatus.HARNESS_ERROR), ("1", 2)])
 def test_what_is_left_open_is_no_violation(interrupt: str, status: int, tmp_path: Path) -> None:
-    """For a socket that nothing closed, pytest ends with 1; it is a bug in this suite, or what an interrupt may leave."""
+    """For a socket that nothing closed, pytest ends with 1; it is a bug in this suite, or what an interrupt may
+    leave."""
     run = run_suite(
         *("--broker", "reference", "--tier", "smoke", "-p", leaves_a_socket_open.__name__),
         runs=tmp_path,
@@ -68,9 +70,7 @@ def test_nothing_chosen_is_never_green(tmp_path: Path) -> None:
         ("answers", ANSWER_FIELDS),
     ],
 )
-def test_rows_have_the_record_schema(
-    table: str, fields: tuple[Column, ...], defects_run: SuiteRun
-) -> None:
+def test_rows_have_the_record_schema(table: str, fields: tuple[Column, ...], defects_run: SuiteRun) -> None:
     """Every Parquet file of a run has exactly the columns and types of the record schema."""
     parts = list((defects_run.folder / table).glob("*"))
     assert parts
@@ -88,15 +88,12 @@ def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
     assert run.header["whole"] is True
     assert {cell["listener"] for cell in run.header["planned_cells"]} == set(USUAL_LISTENERS)
     verdicts = run.verdicts()
-    judged = {
-        clause.id for clause in catalogue() if Role.BROKER in clause.roles and not clause.not_tested
-    }
+    judged = {clause.id for clause in catalogue() if Role.BROKER in clause.roles and not clause.not_tested}
     assert verdicts.keys() == {("reference", clause) for clause in judged}
     assert Verdict.NOT_RUN not in verdicts.values()
 
 
 def test_run_on_one_listener_is_not_complete(healthy_run: SuiteRun) -> None:
-    """Its header says so, because such a run never counts as a complete run of its tier."""
     assert {cell["listener"] for cell in healthy_run.header["planned_cells"]} == {PLAINTEXT}
     assert healthy_run.header["whole"] is False
     assert healthy_run.header["suite"]["code_sha256"] == code_sha256()

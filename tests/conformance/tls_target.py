@@ -1,4 +1,6 @@
-"""A pytest plugin: `--bootstrap-server` names a TLS listener, and the target has no other.
+"""A pytest plugin for a target whose only listener is a TLS listener.
+
+`--bootstrap-server` names the listener.
 
 Only for fakes; the suite itself reaches TLS listeners of targets that it starts. Load it with
 `-p tests.conformance.tls_target`.
@@ -33,7 +35,5 @@ def _launch(target: Target) -> Iterator[RunningBroker]:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the suite's plugin treat the address as that of a TLS listener."""
     # The check would refuse the listener because it looks like TLS.
-    vars(listeners).update(
-        expected_target=_tls_target, found_targets=lambda given, **_: [_tls_target(given)]
-    )
+    vars(listeners).update(expected_target=_tls_target, found_targets=lambda given, **_: [_tls_target(given)])
     address.launch_address = _launch

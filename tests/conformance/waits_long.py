@@ -1,4 +1,7 @@
-"""A pytest plugin with which every target that several processes judge counts as far away."""
+"""A pytest plugin that treats each shared target as far away.
+
+Several processes judge a shared target.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from fixtures.under_test.broker import Broker
 
 
 def _far(broker: Broker) -> int:
-    return examples_ahead.MOST_AT_ONCE if broker.is_shared else 1
+    return examples_ahead.MAX_AT_ONCE if broker.is_shared else 1
 
 
 examples_ahead.examples_at_once = _far

@@ -1,4 +1,4 @@
-"""The project's documents: their shell blocks, the commands in their sentences, and their links.
+"""The project's documents: shell blocks, commands in sentences, and links.
 
 A shell block (```sh) is run. A comment directly above it can change that:
 

@@ -1,4 +1,4 @@
-"""A class name stands for one class, and the list of attributes in its docstring names what the class has.
+"""Class names are unique, and docstrings list attributes that exist.
 
 The scripts in docs/findings stand alone, and may use any name.
 """
@@ -24,9 +24,7 @@ Classes = Mapping[str, list[tuple[str, ast.ClassDef]]]
 def listed(text: str) -> list[str]:
     """Return the names in the list of attributes of a docstring."""
     found = _LIST.search(text)
-    return (
-        [name for entry in _ENTRY.findall(found[1]) for name in entry.split(", ")] if found else []
-    )
+    return [name for entry in _ENTRY.findall(found[1]) for name in entry.split(", ")] if found else []
 
 
 def own(class_: ast.ClassDef) -> Iterator[str]:
@@ -85,9 +83,7 @@ def unknown(classes: Classes) -> list[str]:
 def classes() -> Classes:
     """Return every class of the repository."""
     files = (file for package in PACKAGES for file in sorted((REPOSITORY / package).rglob("*.py")))
-    return classes_of(
-        {str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files}
-    )
+    return classes_of({str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files})
 
 
 def test_no_class_name_occurs_twice(classes: Classes) -> None:

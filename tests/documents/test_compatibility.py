@@ -1,4 +1,7 @@
-"""docs/COMPATIBILITY.md follows from docs/compatibility.json, and that agrees with the findings, the catalogue and the recorded tables."""
+"""docs/COMPATIBILITY.md follows from docs/compatibility.json.
+
+The JSON file agrees with the findings, the catalogue and the recorded tables.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from reports.grid.bugs import symptom_of
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.compatibility.collecting import PLAYER, step_between
 from workflows.compatibility.data import DATA_FILE, read_data
-from workflows.compatibility.document import DOCUMENT, FINDINGS, MOST_BYTES, document
+from workflows.compatibility.document import DOCUMENT, FINDINGS, MAX_BYTES, document
 from workflows.compatibility.finding_texts import FOLDER as FINDINGS_IN_CHECKOUT
 
 DOCS = REPOSITORY / "docs"
 FOLDER = DOCS / FINDINGS
 DATA = read_data(DOCS / DATA_FILE)
-MOST_BYTES_OF_DATA = 300_000
-MOST_BYTES_OF_FINDINGS = 2_200_000
+MAX_BYTES_OF_DATA = 300_000
+MAX_BYTES_OF_FINDINGS = 2_200_000
 _OF_A_MACHINE = re.compile(r"/(?:home|root|tmp|Users|work)/\w|[\w-]+\.(?:internal|local|lan)\b")
 _BYTES = re.compile(r"^>? +\d+  [0-9a-f]{2} .*$", re.M)
 """The row of a dump: what a broker answers stays as it is."""
@@ -36,15 +39,13 @@ def test_document_follows_from_its_data() -> None:
 
 
 def test_document_and_findings_stay_small() -> None:
-    """They are read on a page, and cloned by everyone."""
-    assert len(document(DATA).encode()) <= MOST_BYTES
-    assert (DOCS / DATA_FILE).stat().st_size <= MOST_BYTES_OF_DATA
+    assert len(document(DATA).encode()) <= MAX_BYTES
+    assert (DOCS / DATA_FILE).stat().st_size <= MAX_BYTES_OF_DATA
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= MOST_BYTES_OF_FINDINGS
+    assert sum(path.stat().st_size for path in files) <= MAX_BYTES_OF_FINDINGS
 
 
 def test_every_folder_belongs_to_a_finding() -> None:
-    """And every finding has a folder with a text."""
     folders = {path.parent.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*/README.md")}
     assert folders == {finding.id for finding in DATA.findings}
 

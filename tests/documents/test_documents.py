@@ -1,4 +1,7 @@
-"""Every command in the documents runs, or exists if it cannot run here; every link has a target."""
+"""Commands in the documents run, and links have targets.
+
+A command that cannot run here must exist, with the options that the document names.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,7 @@ from tests.documents.documents import (
 )
 
 TIME_LIMIT_S = 300
-CACHES = shutil.ignore_patterns(
-    *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__")
-)
+CACHES = shutil.ignore_patterns(*(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__"))
 TOP_FOLDERS_NOT_COPIED = {"dist", "report", "runs", "tests"}
 SLOWEST = (
     "install.md",

@@ -1,4 +1,4 @@
-"""The documents that follow from code, the lists of the others, and the pictures, agree with it."""
+"""Generated documents, hand-written lists and pictures agree with the code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from workflows.documents.screenshots import GRID, NAVIGATION, SAMPLE, pictures
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_document_is_current(name: str) -> None:
-    """Writing it again with `python -m workflows.documents` changes nothing; the diff shows a lost clause, for example."""
+    """Writing it again with `python -m workflows.documents` changes nothing; the diff shows a lost clause, for
+    example."""
     assert (REPOSITORY / name).read_text(encoding="utf-8") == document(name)
 
 
@@ -69,9 +70,7 @@ def test_document_has_the_list_of_the_gate() -> None:
     """Every API of the list is in the table, in the order of the keys, with what it reads; and no other one."""
     text = (REPOSITORY / "docs" / "what-it-sends.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+) \| (\d+) \| (.+) \|$", text, re.MULTILINE)
-    assert [(int(key), ReadOnlyApi(name, reads)) for name, key, reads in rows] == sorted(
-        READ_ONLY.items()
-    )
+    assert [(int(key), ReadOnlyApi(name, reads)) for name, key, reads in rows] == sorted(READ_ONLY.items())
 
 
 def test_document_has_the_figures_that_runs_announce() -> None:
@@ -83,19 +82,18 @@ def test_document_has_the_figures_that_runs_announce() -> None:
         for kind, tier, *figures in rows
     }
     assert found == {
-        (amount, kind): figures
-        for (amount, kind), figures in EXPECTED.items()
-        if kind is not Kind.WELL_FORMED
+        (amount, kind): figures for (amount, kind), figures in EXPECTED.items() if kind is not Kind.WELL_FORMED
     }
 
 
 ROLES = ("broker", "client", "operation")
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 PICTURES = [GRID, *sorted(SAMPLE.glob("*.png"))]
 
 
 def navigation_of(path: Path) -> list[tuple[str, str]]:
-    """Return the navigation that a picture shows: address and title of each entry; none if the picture does not say it."""
+    """Return the navigation that a picture shows: address and title of each entry; none if the picture does not say
+    it."""
     with Image.open(path) as image:
         return [(address, title) for address, title in json.loads(image.info.get(NAVIGATION, "[]"))]
 
@@ -117,7 +115,7 @@ def test_picture_shows_the_navigation_of_now(path: Path) -> None:
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)
 def test_picture_is_small(path: Path) -> None:
     """Everyone who clones the repository loads them."""
-    assert path.stat().st_size <= MOST_BYTES
+    assert path.stat().st_size <= MAX_BYTES
     with Image.open(path) as image:
         assert image.mode == "P"
 

@@ -1,4 +1,7 @@
-"""Words of an older, harder style do not come back in code, pages, documents and data files."""
+"""Words of the project's older, harder style do not return.
+
+The test reads code, pages, documents and data files.
+"""
 
 from __future__ import annotations
 

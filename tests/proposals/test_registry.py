@@ -1,4 +1,4 @@
-"""The registry finds proposals by their folders, and imports a part when it is asked for."""
+"""The registry finds proposals by their folders, and imports parts on demand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def two_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_folder_is_a_proposal() -> None:
-    """Its ids begin with the name of its folder."""
     found = {each.package.rpartition(".")[2]: each.source for each in proposals.proposals()}
     assert {name.replace("_", "-").upper() for name in found} == set(found.values())
 
@@ -41,12 +40,10 @@ def test_parts_of_all_proposals_are_asked_for() -> None:
 
 
 def test_properties_have_a_folder_per_role() -> None:
-    """It need not exist."""
     assert BARE.properties("brokers") == proposals.FOLDER / "properties" / "brokers"
 
 
 def test_two_proposals_cannot_have_entries_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One would hide the other."""
     monkeypatch.setattr(proposals, "proposals", lambda: (WITH_PARTS, WITH_PARTS))
     monkeypatch.setattr(Proposal, "load", lambda self, part: {"same": part})
     with pytest.raises(ValueError, match="client_apis of the same name"):

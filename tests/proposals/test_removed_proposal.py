@@ -1,4 +1,7 @@
-"""A proposal is removed by deleting its folder: the suite without it works, and has nothing of it."""
+"""The suite works without a proposal whose folder is deleted.
+
+Nothing of the proposal remains.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +73,7 @@ def run_in(folder: Path, *arguments: str) -> str:
     """Run Python in a copy of the repository; return what it printed."""
     command = [sys.executable, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder, env=environment
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -82,9 +83,7 @@ def run_in(folder: Path, *arguments: str) -> str:
 def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> None:
     """Catalogue, properties, mutation, commands, targets and site have nothing of it, and everything else."""
     copied_without(proposal, tmp_path)
-    found = json.loads(
-        run_in(tmp_path, "-c", WHAT_IS_THERE, str(tmp_path / "site")).splitlines()[-1]
-    )
+    found = json.loads(run_in(tmp_path, "-c", WHAT_IS_THERE, str(tmp_path / "site")).splitlines()[-1])
     assert not any(name.startswith(proposal.package) for name in found["modules"])
     assert [each for each in (*found["clauses"], *found["judged"]) if proposal.source in each] == []
     assert len(found["clauses"]) > 100
@@ -96,12 +95,7 @@ def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> N
     assert proposal.model not in found["models"]
     assert "reference" in found["models"]
     assert not {f"reference+{name}" for name in proposal.brokers} & set(found["targets"])
-    needs = {
-        name
-        for part in (proposal.broker_needs, proposal.client_needs)
-        if part
-        for name in proposal.load(part)
-    }
+    needs = {name for part in (proposal.broker_needs, proposal.client_needs) if part for name in proposal.load(part)}
     assert not needs & set(found["needs"])
     assert proposal.page_link is None or proposal.page_link[0] not in found["pages"]
     assert "index.html" in found["pages"]

@@ -1,4 +1,7 @@
-"""The model proxy passes on what it need not change, and a planted fault changes one decision."""
+"""Tests of the model proxy and of its planted faults.
+
+The proxy passes on what it need not change. A planted fault changes one decision.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,8 @@ def test_table_is_that_of_both() -> None:
 
 
 def test_unknown_version_needs_a_header() -> None:
-    """A version that the proxy refuses itself is refused only if its upstream could read the header; else the connection ends."""
+    """A version that the proxy refuses itself is refused only if its upstream could read the header; else the
+    connection ends."""
     unknown = UNKNOWN[0].data[SIZE_BYTES:]
     connection = proxy_with().connect()
     assert exchanged(connection, encode_frame(unknown))
@@ -136,7 +140,6 @@ def test_paused_upstream_is_waited_for() -> None:
 
 
 def test_only_requests_with_names_have_a_body_to_change() -> None:
-    """Other APIs and the versions before names are left as they are."""
     assert api_versions_body(OTHER.data[SIZE_BYTES:]) is None
     assert api_versions_body(build_request(version=2).data[SIZE_BYTES:]) is None
     found = api_versions_body(NAMED.data[SIZE_BYTES:])

@@ -32,9 +32,7 @@ def key_of(clause: str = CLAUSE, target: str = TARGET) -> CellKey:
     return CellKey(clause, target, "plaintext")
 
 
-def recorder_for(
-    runs: Path, cells: Mapping[CellKey, str], known_violation: str = ""
-) -> RunRecorder:
+def recorder_for(runs: Path, cells: Mapping[CellKey, str], known_violation: str = "") -> RunRecorder:
     """Return a recorder with planned cells; `cells` maps each to the level of its clause."""
     writer = RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None)
     recorder = RunRecorder(writer, tier="smoke")
@@ -56,9 +54,7 @@ def recorder_for(
 
 def facts_of(target: str = TARGET) -> TargetFacts:
     """Return the facts that a record has about a target."""
-    return TargetFacts(
-        id=target, implementation="reference", release="4.4.0", launcher="built-in", artefacts={}
-    )
+    return TargetFacts(id=target, implementation="reference", release="4.4.0", launcher="built-in", artefacts={})
 
 
 def answered_step() -> Step:
@@ -120,7 +116,8 @@ def example_of(
 
 
 def finished_session(recorder: RunRecorder, status: int, *options: str) -> Any:
-    """Let the plugin finish a session of pytest that ended with a status, with flags; return the session, which then has that of the run."""
+    """Let the plugin finish a session of pytest that ended with a status, with flags; return the session, which then
+    has that of the run."""
     config: Any = SimpleNamespace(
         stash=pytest.Stash(),
         getoption=lambda name: name in options or None,

@@ -1,4 +1,4 @@
-"""Writes the tables of a roll-up without Spark, for tests of the code that renders them."""
+"""Writer of roll-up tables without Spark, for tests of code that renders them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from spark_aggregation.tables.table_schemas import TABLES
 INPUTS_SHA256 = "5" * 64
 """The hash of its inputs that every table carries."""
 RUN_ID = "20261121T143000Z-1a2b3c4d"
-REFUSED_REQUEST = bytes.fromhex(
-    "00000020001200030000000700116b61666b612d636f6e666f726d616e63650001023100"
-)
+REFUSED_REQUEST = bytes.fromhex("00000020001200030000000700116b61666b612d636f6e666f726d616e63650001023100")
 """ApiVersions v3 with an empty name."""
 WRONG_ANSWER = bytes.fromhex("0000001300000007000002001200000003000000000000")
 """ApiVersions v3 response with NONE and a version table of one API."""
@@ -39,10 +37,7 @@ def _schema(table: str) -> pa.Schema:
 
 def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any) -> dict[str, Any]:
     """Return one row of the cells; `failures` are signatures, or (signature, verdict) if not "violates"."""
-    failures = [
-        (each, "violates") if isinstance(each, str) else each
-        for each in changes.pop("failures", ())
-    ]
+    failures = [(each, "violates") if isinstance(each, str) else each for each in changes.pop("failures", ())]
     return {
         "clause": clause,
         "target": target,

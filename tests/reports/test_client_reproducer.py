@@ -1,4 +1,7 @@
-"""The reproducer of a client's failure plays the broker, and says whether a client does again what was recorded."""
+"""Tests of the reproducer of a client's failure.
+
+It plays the broker, and reports whether a client repeats the recorded behaviour.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from reference_model.clients.scripts.steps import steps_of
-from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer
+from reports.run.failures import MAX_REPRODUCER_BYTES, Failure, render_reproducer
 from strategies.api_versions import build_request
 from tests.reports import recorders
 from tests.written_failures import write_failure
@@ -93,7 +96,7 @@ def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
 def test_script_is_short_and_valid() -> None:
     """The script is Python, at most 32 kB long, and safe from quotes in texts of the target."""
     script = render_reproducer(play_of(one_node(), *[about_versions(3)] * 200, METADATA_V1))
-    assert len(script.encode()) <= LONGEST_REPRODUCER_BYTES
+    assert len(script.encode()) <= MAX_REPRODUCER_BYTES
     ast.parse(script)
 
 
@@ -153,9 +156,7 @@ BYTES = {
 }
 
 
-def run(
-    failure: Failure, tmp_path: Path, client: str, *options: str
-) -> subprocess.CompletedProcess[str]:
+def run(failure: Failure, tmp_path: Path, client: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the reproducer of a failure, which starts a small client."""
     program = tmp_path / "client.py"
     program.write_text(CLIENT.replace("{bytes}", repr(BYTES)) + textwrap.dedent(client))
@@ -222,9 +223,7 @@ def test_what_a_client_does_is_compared_with_what_was_recorded(name: str) -> Non
 
 def test_an_abort_is_recognised_by_its_signal(tmp_path: Path) -> None:
     """A client that a signal ends does again what was recorded if the message names that signal."""
-    failure = dataclasses.replace(
-        play_of(one_node(), about_versions(3)), message="the client was ended by SIGABRT"
-    )
+    failure = dataclasses.replace(play_of(one_node(), about_versions(3)), message="the client was ended by SIGABRT")
     result = run(failure, tmp_path, "ask(first, 'v3'); os.abort()")
     assert result.returncode == AGAIN, result.stdout + result.stderr
     assert "start your client against 127.0.0.1:" in result.stdout
@@ -260,7 +259,6 @@ def test_where_the_wire_does_not_decide_the_script_does_not_either(recorded: int
 
 @pytest.mark.parametrize("options", [["--no-such"], ["--run", "/no/such/program"]])
 def test_wrong_usage_does_not_look_like_a_failure(options: list[str], tmp_path: Path) -> None:
-    """It has the status of a client that did not come."""
     result = run(play_of(one_node(), about_versions(3)), tmp_path, "", *options)
     assert result.returncode == NO_CLIENT, result.stdout + result.stderr
 

@@ -83,10 +83,7 @@ def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("failed", [0, 1, 3])
-def test_violation_that_never_recurs_is_no_violated_must(
-    failed: int, recorder: RunRecorder
-) -> None:
-    """It ends a run as anything that could not be judged; one that recurs at all fails it."""
+def test_violation_that_never_recurs_is_no_violated_must(failed: int, recorder: RunRecorder) -> None:
     recorder.judged(example_of(VIOLATES, message="seen"))
     recorder.repeated(key_of(), SIGNATURE, Repeats(used=Tally(failed, 3)))
     assert exit_status_of(recorder, pytest_status=1, strict=True) == (1 if failed else 10)
@@ -115,9 +112,7 @@ def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("verdict", "status"), [(CONFORMS, 12), (VIOLATES, 1), (DOUBT, 10)])
-def test_stale_expectation_is_the_last_to_be_said(
-    verdict: Verdict, status: int, recorder: RunRecorder
-) -> None:
+def test_stale_expectation_is_the_last_to_be_said(verdict: Verdict, status: int, recorder: RunRecorder) -> None:
     """A stale expectation decides the status only if nothing graver does."""
     recorder.stale_expectations = ["one"]
     recorder.judged(example_of(verdict))
@@ -149,7 +144,6 @@ def test_cell_that_does_not_apply_is_green(recorder: RunRecorder) -> None:
 def test_records_that_are_not_kept_turn_nothing_red(
     pytest_status: int, known: str, verdict: Verdict, status: int, tmp_path: Path
 ) -> None:
-    """Such a run ends with 10, unless a MUST was violated; a declared violation may not have been reached."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
     recorder.judged(example_of(verdict, message="seen" if verdict is VIOLATES else ""))
     recorder.writer.fault = "the records could not be written"
@@ -173,9 +167,7 @@ def test_run_that_pytest_ended_early_is_not_complete(status: int, recorder: RunR
 
 
 @pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict-should",), 1)])
-def test_a_run_has_the_status_of_its_options(
-    options: tuple[str, ...], status: int, tmp_path: Path
-) -> None:
+def test_a_run_has_the_status_of_its_options(options: tuple[str, ...], status: int, tmp_path: Path) -> None:
     """A violated SHOULD fails it only with --strict-should."""
     recorder = recorder_for(tmp_path, {key_of(): "SHOULD"})
     recorder.judged(example_of(VIOLATES, message="seen"))
@@ -220,9 +212,7 @@ def client_run(folder: Path, *, judged: bool) -> RunRecorder:
             "✕ Exit status 1: 1 SHOULD violated, KIP-35.keys-unique. Every MUST clause holds on 1 target.",
             id="strict-should",
         ),
-        pytest.param(
-            "SHOULD", VIOLATES, False, "✓ Every MUST clause holds on 1 target.", id="should"
-        ),
+        pytest.param("SHOULD", VIOLATES, False, "✓ Every MUST clause holds on 1 target.", id="should"),
         pytest.param(
             "PIN",
             DOUBT,
@@ -265,12 +255,8 @@ def test_reason_names_a_few_clauses(tmp_path: Path) -> None:
     assert reason_of(recorder, 2, strict=False) == ""
 
 
-@pytest.mark.parametrize(
-    ("stopped_short", "why"), [("it never connected", "it never connected"), ("", NOT_CHOSEN)]
-)
-def test_run_without_a_judged_must_is_incomplete(
-    stopped_short: str, why: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("stopped_short", "why"), [("it never connected", "it never connected"), ("", NOT_CHOSEN)])
+def test_run_without_a_judged_must_is_incomplete(stopped_short: str, why: str, tmp_path: Path) -> None:
     """The status is 11, and one sentence stands in the terminal and the summary, in place of a success."""
     recorder = client_run(tmp_path, judged=False)
     recorder.stopped_short[MUST.target] = stopped_short
@@ -282,7 +268,6 @@ def test_run_without_a_judged_must_is_incomplete(
 
 
 def test_what_no_verdict_says_has_a_line(tmp_path: Path) -> None:
-    """One line at the end of a run for each client that has such a remark."""
     recorder = client_run(tmp_path, judged=True)
     assert list(remarks(recorder)) == []
     recorder.remarks[MUST.target] = "it has\x1b no name"
@@ -291,7 +276,6 @@ def test_what_no_verdict_says_has_a_line(tmp_path: Path) -> None:
 
 
 def test_run_with_a_judged_must_is_whole(tmp_path: Path) -> None:
-    """One MUST is enough: many others may not apply."""
     recorder = client_run(tmp_path, judged=True)
     assert vacuous_clients(recorder) == {}
     assert exit_status_of(recorder, pytest_status=0, strict=False) == 0

@@ -1,4 +1,7 @@
-"""The stored evidence of a failure, of a broker or of a client: its signature, its script and its dump."""
+"""Tests of a failure's stored evidence: signature, script and dump.
+
+The failure is that of a broker or of a client.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from reference_model.clients.scripts.recording import SeenRequest
 from reference_model.clients.scripts.steps import steps_of
 from reports.run import failures
 from reports.run.failures import (
-    LONGEST_REPRODUCER_BYTES,
+    MAX_REPRODUCER_BYTES,
     Failure,
     recorded_answers,
     render_dump,
@@ -50,9 +53,7 @@ ANSWER = bytes.fromhex(f"00000007 {TABLE}")
 
 def step_of(exchange: Exchange, *, sentinel: bool = False) -> Step:
     """Return the step of one exchange."""
-    return Step(
-        connection=0, pieces=(exchange.request.data,), exchanges=(exchange,), sentinel=sentinel
-    )
+    return Step(connection=0, pieces=(exchange.request.data,), exchanges=(exchange,), sentinel=sentinel)
 
 
 def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchange:
@@ -118,9 +119,7 @@ def test_each_part_changes_the_signature(part: str) -> None:
             id="negative-throttle-time-counts",
         ),
         pytest.param(
-            answered(
-                bytes.fromhex("00000007 0000 01 00000000 01 01 08 0000000000000005"), version=3
-            ),
+            answered(bytes.fromhex("00000007 0000 01 00000000 01 01 08 0000000000000005"), version=3),
             ["00000016" + "00000007000001" + "........" + "010108" + "." * 16],
             id="features-epoch-changes",
         ),
@@ -164,9 +163,7 @@ def test_script_is_harmless_whatever_the_message(message: str) -> None:
     script = render_reproducer(failure_of(step_of(answered(ANSWER)), message=message))
     tree = ast.parse(script)
     expected = render_reproducer(failure_of(step_of(answered(ANSWER)), message="x"))
-    assert [ast.dump(node) for node in tree.body[1:]] == [
-        ast.dump(node) for node in ast.parse(expected).body[1:]
-    ]
+    assert [ast.dump(node) for node in tree.body[1:]] == [ast.dump(node) for node in ast.parse(expected).body[1:]]
     assert script.isascii()
     assert all(character.isprintable() or character == "\n" for character in script)
 
@@ -195,12 +192,10 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
 def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
     """A script has at most 32 kB, and contains or finds everything that was sent and received."""
     stray = bytes(n % 251 for n in range(size))
-    step = replace(
-        step_of(answered(ANSWER, stray=stray)), pieces=(b"first", stray), end_of_stream=True
-    )
+    step = replace(step_of(answered(ANSWER, stray=stray)), pieces=(b"first", stray), end_of_stream=True)
     folder = write_failure(tmp_path, failure_of(step, message="seen" * size))
     script = folder / "reproducer.py"
-    assert script.stat().st_size <= LONGEST_REPRODUCER_BYTES
+    assert script.stat().st_size <= MAX_REPRODUCER_BYTES
     (again,) = runpy.run_path(str(script))["STEPS"]
     assert again["pieces"] == [b"first".hex(), stray.hex()]
     assert again["recorded"] == recorded_answers(step)
@@ -241,9 +236,7 @@ def steps() -> tuple[Step, ...]:
 
 def failure() -> Failure:
     """Return a failure of a client without a script."""
-    return replace(
-        recorded_failure(key_of(), "it closes"), example="", steps=steps(), role="client"
-    )
+    return replace(recorded_failure(key_of(), "it closes"), example="", steps=steps(), role="client")
 
 
 def test_dump_names_both_sides() -> None:
@@ -271,9 +264,8 @@ def test_error_of_a_response_is_named() -> None:
 
 
 def test_a_dump_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends after a whole line, and says how much is missing."""
     whole = render_dump(failure()).splitlines()
-    monkeypatch.setattr(failures, "LONGEST_DUMP", len("\n".join(whole[:3])) + 5)
+    monkeypatch.setattr(failures, "MAX_DUMP", len("\n".join(whole[:3])) + 5)
     *kept, last = render_dump(failure()).splitlines()
     assert kept == whole[:3]
     assert last == f"{len(whole) - 3:,} more lines; the capture has more of the bytes"

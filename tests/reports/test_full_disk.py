@@ -1,4 +1,7 @@
-"""Records that cannot be kept are a fault of ours, said in one sentence: on a full disk, and in a path that not every reader can open."""
+"""Records that cannot be kept are reported as the suite's fault.
+
+One sentence reports a full disk, and a path that not every reader can open.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,7 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
         read_run_header(folder)
 
 
-def test_nothing_is_kept_after_a_write_that_failed(
-    recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_kept_after_a_write_that_failed(recorder: RunRecorder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full batch that cannot be written raises nothing into the example, and no footer counts the others."""
     monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
     full = full_for(Path.write_bytes, "part-00000.unfinished")
@@ -118,9 +119,7 @@ def test_records_that_cannot_be_read_again_are_a_fault_of_ours(
     monkeypatch.setattr("reports.hash_list.sha256_of", closed)
     recorder.finish(0)
     folder = recorder.writer.folder
-    assert recorder.writer.fault == (
-        f"the records in {folder} could not be read again: {os.strerror(errno.EACCES)}"
-    )
+    assert recorder.writer.fault == (f"the records in {folder} could not be read again: {os.strerror(errno.EACCES)}")
     assert exit_status_of(recorder, pytest_status=0, strict=False) == HARNESS_ERROR
 
 
@@ -156,9 +155,7 @@ def test_other_bytes_are_shown_with_escapes() -> None:
     assert fault_of_path(NOT_UTF8, called="it") == f"it {SENTENCE}"
 
 
-def test_relative_path_has_the_fault_of_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_path_has_the_fault_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path is opened by its absolute one."""
     (tmp_path / NOT_UTF8).mkdir()
     monkeypatch.chdir(tmp_path / NOT_UTF8)

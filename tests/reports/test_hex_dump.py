@@ -1,4 +1,7 @@
-"""The annotated hex dump, line by line, of complete, truncated and undecodable frames."""
+"""Tests of the annotated hex dump, line by line.
+
+The frames are complete, truncated or undecodable.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,7 @@ def notes_of(lines: list[str]) -> list[str]:
 
 def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
     """Return the dump's lines for a request and its response; `answer` is in hexadecimal, without size prefix."""
-    exchange = Exchange(
-        request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray
-    )
+    exchange = Exchange(request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray)
     return [line for line in render_exchange([step_of(exchange)]).splitlines() if line]
 
 
@@ -89,9 +90,7 @@ def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
 def test_surplus_bytes_are_shown() -> None:
     """Bytes after the body of a response are marked as such."""
     surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
-    assert surplus[-1] == (
-        "      30  aa bb                                            after the body"
-    )
+    assert surplus[-1] == ("      30  aa bb                                            after the body")
 
 
 def test_long_fields_take_several_lines() -> None:
@@ -135,7 +134,6 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
 
 
 def test_tags_of_header_and_body_are_distinguished() -> None:
-    """Both sections have the same name in the schemas, and one can directly follow the other."""
     request = minimal_request(LIST_GROUPS, 3)
     assert notes_of(dump_request(request.data, request.layout))[-2:] == [
         "header.tagged_fields = 0",
@@ -191,9 +189,7 @@ def test_dump_tells_what_was_done() -> None:
         Step(connection=1, pause_s=0.31),
         Step(connection=0),
     ]
-    lines = [
-        line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")
-    ]
+    lines = [line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")]
     assert lines == [
         "connection 0: written in pieces of 3, 50 bytes",
         "connection 0: sent",
@@ -215,9 +211,7 @@ def test_dump_tells_that_the_sentinel_was_answered_first() -> None:
     """A response that was overtaken is shown with these words, and so is the sentinel."""
     overtaken = replace(answered(ANSWER), arrival=Arrival.LATE)
     pieces = (overtaken.request.data + sentinel_for(7).data,)
-    text = render_exchange(
-        [Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)]
-    )
+    text = render_exchange([Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)])
     assert "connection 0: answer, late, after the response to the next request\n" in text
     assert "  the next request: answered first\n" in text
 

@@ -64,11 +64,7 @@ def test_outside_of_a_job_nothing_is_written(
 
 @pytest.mark.parametrize("error", [False, True], ids=["output", "error"])
 @pytest.mark.parametrize("name", ["console script", "workflow"])
-def test_commands_show_foreign_words_as_such(
-    name: str, error: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also in the message of an error."""
-
+def test_commands_show_foreign_words_as_such(name: str, error: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command(cls=SuiteCommand)
     def command() -> None:
         if error:
@@ -76,24 +72,17 @@ def test_commands_show_foreign_words_as_such(
         click.echo(_FOREIGN)
 
     monkeypatch.setattr(grid_command, "grid", command)
-    ended = (
-        CliRunner().invoke(command, [])
-        if name == "workflow"
-        else CliRunner().invoke(console_script.main, ["grid"])
-    )
+    ended = CliRunner().invoke(command, []) if name == "workflow" else CliRunner().invoke(console_script.main, ["grid"])
     assert ended.exit_code == int(error)
     assert _FOREIGN.splitlines()[1] in ended.output
     assert carried_out(ended.output) == []
 
 
 def test_every_program_is_a_command_of_the_suite() -> None:
-    """So the log of a job carries out none of its words, and it ends with 1 for a result only."""
     for folder in ("benchmarks", "spark_aggregation", "workflows"):
         for path in sorted((REPOSITORY / folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
-            assert text.count("@click.command(") == text.count("@click.command(cls=SuiteCommand"), (
-                path
-            )
+            assert text.count("@click.command(") == text.count("@click.command(cls=SuiteCommand"), path
 
 
 def test_pytest_shows_foreign_words_as_such(tmp_path: Path) -> None:
@@ -102,9 +91,7 @@ def test_pytest_shows_foreign_words_as_such(tmp_path: Path) -> None:
     command = shlex.split(
         f"{sys.executable} -m pytest -p reports.plugin -p no:cacheprovider --rootdir . -c /dev/null -q ."
     )
-    log = subprocess.run(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout
+    log = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False).stdout
     assert "::add-mask::e" in log
     assert carried_out(log) == []
     assert _STOPPED.search(log), log

@@ -8,7 +8,7 @@ import pytest
 
 from reports.records import Verdict
 from reports.run.recorder import RunRecorder
-from reports.run.terminal_failures import MOST_NOTES, failure_lines
+from reports.run.terminal_failures import MAX_NOTES, failure_lines
 from tests.reports.recorders import example_of, key_of, recorder_for
 
 OTHER_SIGNATURE = "fedcba9876543210"
@@ -21,7 +21,8 @@ def lines_of(recorder: RunRecorder, *, complete: bool) -> list[str]:
 
 @pytest.mark.parametrize("complete", [False, True])
 def test_gravest_failures_come_first(complete: bool, tmp_path: Path) -> None:
-    """Violations come first, by level; then inconclusive cells, then differences that are not violations, then what was left out."""
+    """Violations come first, by level; then inconclusive cells, then differences that are not violations, then what
+    was left out."""
     levels = {"pin": "PIN", "should": "SHOULD", "must": "MUST", "doubts": "MUST", "differs": "PIN"}
     recorder = recorder_for(tmp_path, {key_of(target=name): levels[name] for name in levels})
     for name in ("pin", "should", "must"):
@@ -35,7 +36,8 @@ def test_gravest_failures_come_first(complete: bool, tmp_path: Path) -> None:
 
 
 def test_notes_are_a_few_lines(tmp_path: Path) -> None:
-    """However many there are, nothing is wrong: they are named in a line each up to a limit, and then counted; a crash is not folded."""
+    """However many there are, nothing is wrong: they are named in a line each up to a limit, and then counted; a
+    crash is not folded."""
     keys = [key_of(f"KIP-1.clause-{number}") for number in range(50)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "PIN"))
     for key in keys:
@@ -44,8 +46,8 @@ def test_notes_are_a_few_lines(tmp_path: Path) -> None:
     assert lines_of(recorder, complete=False) == [
         "",
         "≈ 50 notes that no source calls wrong (-v shows the bytes):",
-        *(f"  {key.clause} on reference: differs" for key in keys[:MOST_NOTES]),
-        f"  and {50 - MOST_NOTES} more: see {folder}",
+        *(f"  {key.clause} on reference: differs" for key in keys[:MAX_NOTES]),
+        f"  and {50 - MAX_NOTES} more: see {folder}",
     ]
     crash = example_of(
         Verdict.INFORMATIONAL,
@@ -55,6 +57,4 @@ def test_notes_are_a_few_lines(tmp_path: Path) -> None:
         signature=OTHER_SIGNATURE,
     )
     recorder.judged(crash)
-    assert lines_of(recorder, complete=False)[1] == (
-        "≈ KIP-1.clause-0 on reference (plaintext): crashes"
-    )
+    assert lines_of(recorder, complete=False)[1] == ("≈ KIP-1.clause-0 on reference (plaintext): crashes")

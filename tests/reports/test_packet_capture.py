@@ -1,4 +1,7 @@
-"""The packet capture of a failure contains the bytes of the run, in packets that follow TCP, for a program that knows nothing else of it."""
+"""A failure's packet capture contains the bytes of the run and follows TCP.
+
+A program that knows only the capture can read it.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from reports.run.packet_capture import (
     BROKER_PORT,
     FIRST_BROKER,
     FIRST_CLIENT_PORT,
-    LARGEST_CAPTURE_BYTES,
+    MAX_CAPTURE_BYTES,
     SILENCE_MS,
     render_capture,
 )
-from reports.run_limits import LARGEST_FILE_BYTES
+from reports.run_limits import MAX_FILE_BYTES
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import encode_frame
@@ -161,9 +164,7 @@ class ScriptedTransport:
         """Do nothing."""
 
 
-def _connected(
-    transport: ScriptedTransport, journal: list[Step], *, number: int = 0, tls: bool = False
-) -> Connection:
+def _connected(transport: ScriptedTransport, journal: list[Step], *, number: int = 0, tls: bool = False) -> Connection:
     opening = Step(connection=number, listener="plaintext", tls=tls)
     return Connection(transport, silence_bound_s=0, opening=opening, journal=journal)
 
@@ -188,8 +189,7 @@ def test_capture_holds_what_went_over_each_connection(
     journal: list[Step] = []
     transports = [ScriptedTransport(list(arriving)) for arriving in streams]
     connections = [
-        _connected(transport, journal, number=number, tls=tls)
-        for number, transport in enumerate(transports)
+        _connected(transport, journal, number=number, tls=tls) for number, transport in enumerate(transports)
     ]
 
     def check(number: int) -> None:
@@ -282,9 +282,7 @@ def test_silence_is_a_gap() -> None:
 def test_closed_is_no_silence() -> None:
     """If the target ends the connection, the capture has no gap of silence."""
     closed = Exchange(request=REQUEST, outcome=Outcome.CLOSED)
-    capture = render_capture(
-        [replace(STEP, exchanges=(closed,), ended=True), CLOSE], listener="plaintext"
-    )
+    capture = render_capture([replace(STEP, exchanges=(closed,), ended=True), CLOSE], listener="plaintext")
     assert segments_of(capture)[-1].at_s < SILENCE_MS / 1000
 
 
@@ -306,6 +304,6 @@ def test_capture_of_a_hostile_target_is_cut() -> None:
     exchange = Exchange(request=REQUEST, outcome=Outcome.ANSWER, payload=response, usable=True)
     steps = [Step(connection=0, exchanges=(exchange,)) for _ in range(6)]
     capture = render_capture(steps, listener="plaintext")
-    assert LARGEST_CAPTURE_BYTES <= len(capture) < LARGEST_CAPTURE_BYTES + 2**16
-    assert LARGEST_CAPTURE_BYTES < LARGEST_FILE_BYTES
-    assert len(stream_of(segments_of(capture), 0, from_client=False)) > LARGEST_CAPTURE_BYTES // 2
+    assert MAX_CAPTURE_BYTES <= len(capture) < MAX_CAPTURE_BYTES + 2**16
+    assert MAX_CAPTURE_BYTES < MAX_FILE_BYTES
+    assert len(stream_of(segments_of(capture), 0, from_client=False)) > MAX_CAPTURE_BYTES // 2

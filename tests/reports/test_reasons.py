@@ -1,4 +1,7 @@
-"""A cell that could not be judged shows its reason wherever a reader may look, also if a violation of it is declared."""
+"""A cell that could not be judged shows its reason in every output.
+
+This also holds if a violation in the cell is declared.
+"""
 
 from __future__ import annotations
 
@@ -87,9 +90,7 @@ def _allure_messages(outputs: Outputs, clause: str) -> str:
     "text_of",
     [
         pytest.param(lambda outputs, clause: outputs.terminal, id="terminal"),
-        pytest.param(
-            lambda outputs, clause: (outputs.run / "summary.md").read_text(), id="summary-of-run"
-        ),
+        pytest.param(lambda outputs, clause: (outputs.run / "summary.md").read_text(), id="summary-of-run"),
         pytest.param(_site_file(SUMMARY), id="summary-of-site"),
         pytest.param(_site_file("grid.json"), id="grid-json"),
         pytest.param(_site_file("grid.csv"), id="grid-csv"),

@@ -199,13 +199,10 @@ def test_a_judged_cell_applies(recorder: RunRecorder) -> None:
     assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
 
 
-@pytest.mark.parametrize(
-    "repeats", [Repeats(used=Tally(0, 3)), Repeats(used=Tally(3, 3), too_slow="it is too busy")]
-)
-def test_violation_that_proves_nothing_is_inconclusive(
-    recorder: RunRecorder, repeats: Repeats
-) -> None:
-    """The cell names the failure and why it does not count, in the header and for the terminal; a new failure counts."""
+@pytest.mark.parametrize("repeats", [Repeats(used=Tally(0, 3)), Repeats(used=Tally(3, 3), too_slow="it is too busy")])
+def test_violation_that_proves_nothing_is_inconclusive(recorder: RunRecorder, repeats: Repeats) -> None:
+    """The cell names the failure and why it does not count, in the header and for the terminal; a new failure
+    counts."""
     recorder.judged(example_of(Verdict.VIOLATES, message="seen once"))
     recorder.repeated(key_of(), SIGNATURE, repeats)
     cell = recorder.cells[key_of()]

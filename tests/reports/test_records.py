@@ -1,4 +1,7 @@
-"""The verdict of a cell, and of a cell with a single failure, against literals, and numbers as they are shown to readers."""
+"""Tests of the verdict of a cell against literals.
+
+They also check cells with a single failure, and numbers as readers see them.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,7 @@ NOTE, DOUBT = Verdict.INFORMATIONAL, Verdict.INCONCLUSIVE
         pytest.param({VIOLATES, NOTE, DOUBT}, VIOLATES, DOUBT, id="violates-with-doubt"),
     ],
 )
-def test_the_worst_verdict_counts(
-    verdicts: set[Verdict], plain: Verdict, declared: Verdict
-) -> None:
+def test_the_worst_verdict_counts(verdicts: set[Verdict], plain: Verdict, declared: Verdict) -> None:
     """A declared violation does not hide that something could not be judged."""
     assert cell_verdict(verdicts, applicable=True, known_violation=False) is plain
     assert cell_verdict(verdicts, applicable=True, known_violation=True) is declared
@@ -43,7 +44,6 @@ def test_the_worst_verdict_counts(
 def test_only_an_undeclared_violation_is_flaky(
     verdicts: set[Verdict], known_violation: bool, expected: Verdict
 ) -> None:
-    """Other verdicts do not depend on repeats."""
     verdict = cell_verdict(verdicts, applicable=True, known_violation=known_violation, flaky=True)
     assert verdict is expected
 
@@ -60,10 +60,7 @@ def test_only_an_undeclared_violation_is_flaky(
 def test_violation_that_repeats_leave_open_is_inconclusive(
     verdicts: set[Verdict], known_violation: bool, expected: Verdict, flaky: bool
 ) -> None:
-    """It is never counted as violated, and never as kept."""
-    verdict = cell_verdict(
-        verdicts, applicable=True, known_violation=known_violation, flaky=flaky, unproven=True
-    )
+    verdict = cell_verdict(verdicts, applicable=True, known_violation=known_violation, flaky=flaky, unproven=True)
     assert verdict is expected
 
 

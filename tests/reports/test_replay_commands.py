@@ -59,9 +59,7 @@ def test_command_has_all_that_the_run_was_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unconfined", [False, True])
-def test_client_that_is_a_command_is_judged_again_without_it(
-    tmp_path: Path, *, unconfined: bool
-) -> None:
+def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path, *, unconfined: bool) -> None:
     """A failure stores the client's command; only that it may do more has to be said again."""
     options = options_printed(
         tmp_path,

@@ -1,4 +1,4 @@
-"""The reproducer of a client's failure writes the bytes that the scripted broker wrote."""
+"""A client failure's reproducer writes the bytes that the scripted broker wrote."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ SCRIPTS = {
     "own-refusal": all_connections(
         ConnectionScript(newest_version=2, refusal=Answer(error_code=35, table=Table(null=True)))
     ),
-    "refusal-closes": all_connections(
-        ConnectionScript(newest_version=2, refusal=Answer(action="close"))
-    ),
+    "refusal-closes": all_connections(ConnectionScript(newest_version=2, refusal=Answer(action="close"))),
     "falls-back": one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer()),
     "other-ranges": one_node(
         Answer(
@@ -67,9 +65,7 @@ SCRIPTS = {
             )
         )
     ),
-    "null": one_node(
-        Answer(table=Table(null=True)), Answer(table=Table(null=True, claimed_count=0))
-    ),
+    "null": one_node(Answer(table=Table(null=True)), Answer(table=Table(null=True, claimed_count=0))),
     "counts": one_node(
         Answer(table=Table(claimed_count=5)),
         Answer(table=Table(claimed_count=2**31 - 2)),
@@ -77,9 +73,7 @@ SCRIPTS = {
         Answer(table=Table(base="itself", claimed_count=1)),
         Answer(table=Table(count_bytes=b"\xce\x80\0")),
     ),
-    "tag-sections": one_node(
-        Answer(tag_section=bytes.fromhex("02 0a0161 0a0161")), Answer(tag_section=b"")
-    ),
+    "tag-sections": one_node(Answer(tag_section=bytes.fromhex("02 0a0161 0a0161")), Answer(tag_section=b"")),
     "copies": one_node(Answer(copies=3), Answer(copies=2, pieces=2)),
     "held-back": one_node(
         Answer(held_back=True, delay_ms=3),
@@ -123,14 +117,10 @@ SCRIPTS = {
     "reset": one_node(Answer(action="reset", delay_ms=5)),
     "silent": all_connections(ConnectionScript(on_open="silence")),
     "closes-after": all_connections(ConnectionScript(closes_after=2, cluster_id="other")),
-    "nodes": Script(
-        nodes=(NodeScript(connections=(ConnectionScript(node_ids=(7, 1)),)), NodeScript())
-    ),
+    "nodes": Script(nodes=(NodeScript(connections=(ConnectionScript(node_ids=(7, 1)),)), NodeScript())),
     "sasl": Script(listener="sasl_plaintext"),
     **{
-        f"login-refused-by-{how}": all_connections(
-            ConnectionScript(refused_login=how), listener="sasl_plaintext"
-        )
+        f"login-refused-by-{how}": all_connections(ConnectionScript(refused_login=how), listener="sasl_plaintext")
         for how in get_args(LoginRefusal)
         if how
     },
@@ -205,10 +195,7 @@ def sasl_requests() -> Iterator[bytes]:
     """Yield authentications, two that are complete and some in a wrong order."""
     token = encode_frame(b"\0user\0password")
     hands = [request_of(SASL_HANDSHAKE, version, mechanism="PLAIN") for version in (0, 1)]
-    wrapped = [
-        request_of(SASL_AUTHENTICATE, version, auth_bytes=b"\0user\0password")
-        for version in range(3)
-    ]
+    wrapped = [request_of(SASL_AUTHENTICATE, version, auth_bytes=b"\0user\0password") for version in range(3)]
     asked = build_request(version=0).data
     yield from (hands[0], token, asked)
     yield from (hands[1], *wrapped)
@@ -273,7 +260,8 @@ def every_request() -> Sequence[bytes]:
 
 @pytest.mark.parametrize("script", [*SCRIPTS.values(), *ALONE.values()], ids=[*SCRIPTS, *ALONE])
 def test_reproducer_writes_what_the_scripted_broker_writes(script: Script) -> None:
-    """On one connection after the other, both write the same bytes before and after every request, wait and close alike."""
+    """On one connection after the other, both write the same bytes before and after every request, wait and close
+    alike."""
     for their, own in zip(written_by_suite(script), written_by_reproducer(script), strict=True):
         assert own == their
 
@@ -289,8 +277,8 @@ DRIVEN = {
     "keeps_asking",
     "options",
 }
-"""What a script says of the cluster and of how its client is driven. Other tests are about nodes, healing and SASL; a client
-that a reader starts needs no end, time, options or repetition from the script, which prints the last three."""
+"""What a script says of the cluster and of how its client is driven. Other tests are about nodes, healing and SASL;
+a client that a reader starts needs no end, time, options or repetition from the script, which prints the last three."""
 
 
 def without(value: Any, part: type, name: str) -> Any:
@@ -317,7 +305,8 @@ def without(value: Any, part: type, name: str) -> Any:
     ],
 )
 def test_no_field_of_a_script_is_forgotten(part: type, name: str) -> None:
-    """For every field there is a script above in which it changes what the broker writes, so the reproducer has to know it."""
+    """For every field there is a script above in which it changes what the broker writes, so the reproducer has to
+    know it."""
     assert any(
         written_by_suite(script) != written_by_suite(plain)
         for script in SCRIPTS.values()

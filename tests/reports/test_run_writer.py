@@ -19,7 +19,7 @@ from reports.run import run_writer
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import fault_of_times
 from reports.run.run_writer import PartWriter, new_run_id
-from reports.run_limits import LARGEST_FILE_BYTES, fault_of_files
+from reports.run_limits import MAX_FILE_BYTES, fault_of_files
 from tests.reports.recorders import key_of, recorder_for
 
 
@@ -44,13 +44,11 @@ def test_large_responses_make_no_large_file(tmp_path: Path) -> None:
     """A hostile target sends megabytes that no compression makes small, and readers refuse files that are too large."""
     writer = PartWriter(WrittenFiles(tmp_path), "answers", ANSWER_FIELDS)
     for number in range(8):
-        writer.add(
-            {"answer_sha256": str(number), "received": random.Random(number).randbytes(2**22)}
-        )
+        writer.add({"answer_sha256": str(number), "received": random.Random(number).randbytes(2**22)})
     writer.flush()
     sizes = [part.stat().st_size for part in (tmp_path / "answers").iterdir()]
     assert len(sizes) == 4
-    assert max(sizes) < LARGEST_FILE_BYTES
+    assert max(sizes) < MAX_FILE_BYTES
     assert fault_of_files(tmp_path) is None
 
 

@@ -63,9 +63,7 @@ def test_closed_pipe_is_no_result(call: str, arguments: Sequence[str]) -> None:
         ("print('text') #", ">/dev/full", 10, ""),
     ],
 )
-def test_standard_streams_are_no_result(
-    call: str, redirection: str, status: int, output: str
-) -> None:
+def test_standard_streams_are_no_result(call: str, redirection: str, status: int, output: str) -> None:
     """Closed, full, or of an encoding that has not every character."""
     ended = subprocess.run(
         [
@@ -88,7 +86,6 @@ def test_standard_streams_are_no_result(
     ],
 )
 def test_fault_of_the_machine_is_a_sentence(error: OSError, words: str) -> None:
-    """It is no bug of the suite, so it has no traceback."""
     command = click.command(cls=SuiteCommand)(Mock(side_effect=error, __name__="command"))
     ended = CliRunner().invoke(command)
     assert (ended.exit_code, ended.output) == (10, f"Error: {words}\n")

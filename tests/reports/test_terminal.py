@@ -1,4 +1,4 @@
-"""The terminal output: the table, the failures, and the reasons of inconclusive cells."""
+"""Tests of the terminal output: table, failures, reasons of inconclusive cells."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from reports.repeats import Repeats, ShownBy, Tally
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
-from reports.run.terminal import MARKUP, MOST_UNSETTLED, verdict_table
-from reports.run.terminal_failures import MOST_SHOWN, failure_lines
+from reports.run.terminal import MARKUP, MAX_UNSETTLED, verdict_table
+from reports.run.terminal_failures import MAX_SHOWN, failure_lines
 from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
@@ -68,7 +68,6 @@ def test_what_conforms_or_does_not_apply_is_only_counted(tmp_path: Path) -> None
 
 
 def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
-    """One target's verdicts have symbol, word and count; examples are counted; the sentence is that of the page."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "SHOULD"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
@@ -88,9 +87,7 @@ def test_all_listeners_stay_readable(tmp_path: Path) -> None:
     """Each listener is a symbol below its number, the verdict is that of the worst, and 80 columns suffice."""
     clause = "KIP-482.header-version-from-request-version"
     keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in USUAL_LISTENERS]
-    recorder = recorder_for(
-        tmp_path, {**dict.fromkeys(keys, "SHOULD"), key_of(target=keys[0].target): "MUST"}
-    )
+    recorder = recorder_for(tmp_path, {**dict.fromkeys(keys, "SHOULD"), key_of(target=keys[0].target): "MUST"})
     for key in keys[:4]:
         recorder.judged(example_of(Verdict.CONFORMS, key))
     recorder.judged(example_of(Verdict.VIOLATES, keys[2], message="seen"))
@@ -109,7 +106,7 @@ def test_all_listeners_stay_readable(tmp_path: Path) -> None:
 
 def test_many_clauses_that_could_not_be_judged_have_no_rows(tmp_path: Path) -> None:
     """As a rule there is one reason, which is among the findings; a violation keeps its row."""
-    keys = [key_of(f"KIP-1.clause-{number}") for number in range(MOST_UNSETTLED + 2)]
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(MAX_UNSETTLED + 2)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys[1:]:
         recorder.inconclusive(key, "test_something", "ClientFails: it hangs")
@@ -196,9 +193,7 @@ def test_failure_is_clause_sentence_bytes_and_command(recorder: RunRecorder) -> 
         "  got  00000006000000070023",
         f"  again: kafka-conformance replay {folder}",
     ]
-    assert "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365" in _failures(
-        recorder, 100
-    )
+    assert "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365" in _failures(recorder, 100)
 
 
 def test_failure_says_that_the_broker_may_be_at_fault(recorder: RunRecorder) -> None:
@@ -232,9 +227,7 @@ def test_listeners_that_fail_alike_are_reported_once(tmp_path: Path) -> None:
 def test_note_in_a_violated_cell_is_reported_as_a_note(recorder: RunRecorder) -> None:
     """A note is neither called a violation nor counted as one, whatever else was found in its cell."""
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
-    recorder.judged(
-        example_of(Verdict.INFORMATIONAL, message="no schema", signature=OTHER_SIGNATURE)
-    )
+    recorder.judged(example_of(Verdict.INFORMATIONAL, message="no schema", signature=OTHER_SIGNATURE))
     lines = _failures(recorder)
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert heads == [
@@ -288,29 +281,23 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
 
 def test_target_that_violates_everything_is_reported_in_part(tmp_path: Path) -> None:
     """Above a limit, further failures are only counted, and the location of the records is named."""
-    keys = [key_of(target=f"target-{number}") for number in range(MOST_SHOWN + 3)]
+    keys = [key_of(target=f"target-{number}") for number in range(MAX_SHOWN + 3)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
         recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     lines = _failures(recorder)
-    assert sum(line.startswith("  again:") for line in lines) == MOST_SHOWN
-    assert (
-        lines[-1]
-        == f"✕ 3 more with the verdict 'violates': see {recorder.writer.folder / 'failures'}"
-    )
+    assert sum(line.startswith("  again:") for line in lines) == MAX_SHOWN
+    assert lines[-1] == f"✕ 3 more with the verdict 'violates': see {recorder.writer.folder / 'failures'}"
 
 
 def test_failures_of_a_client_with_one_cause_are_reported_once(tmp_path: Path) -> None:
-    """Its scripts show it in many forms, which differ in their numbers; other clauses are named."""
     keys = [key_of(target="my-client"), key_of(OTHER, target="my-client")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     recorder.target_started(dataclasses.replace(facts_of("my-client"), release=""))
     for number, key in enumerate([keys[0], keys[0], keys[1]]):
         message = f"the client loops on one connection: {number} requests"
         signature = f"{number:016x}"
-        recorder.judged(
-            example_of(Verdict.VIOLATES, key, message=message, role="client", signature=signature)
-        )
+        recorder.judged(example_of(Verdict.VIOLATES, key, message=message, role="client", signature=signature))
     lines = _failures(recorder)
     assert sum("violates" in line for line in lines) == 1
     assert any(f"2 further failures like it, of {CLAUSE}, {OTHER}" in line for line in lines)
@@ -381,9 +368,7 @@ def test_hostile_message_is_made_harmless(recorder: RunRecorder) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
-@pytest.mark.parametrize(
-    "message", ["seen", "seen " + "x" * 10_000, "\x1b" * 10_000, "日" * 10_000]
-)
+@pytest.mark.parametrize("message", ["seen", "seen " + "x" * 10_000, "\x1b" * 10_000, "日" * 10_000])
 def test_a_failure_takes_twelve_rows_at_most(message: str, width: int, tmp_path: Path) -> None:
     """However long its texts are; of many exchanges the last ones are shown, as far as there is room."""
     keys = [CellKey(CLAUSE, "apache-kafka-3.9.2-zookeeper", name) for name in USUAL_LISTENERS]
@@ -448,7 +433,6 @@ def test_what_a_cell_leaves_out_is_reported_by_listener(tmp_path: Path) -> None:
 
 
 def test_remarks_about_a_client_stand_in_the_summary(tmp_path: Path) -> None:
-    """They are harmless there, whatever a client names itself."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.remarks["mine"] = "it names its software 'a\x1b[1m' to brokers"
     summary = summary_markdown(recorder)
@@ -479,8 +463,6 @@ def test_summary_says_why_cells_are_inconclusive(tmp_path: Path) -> None:
     recorder.inconclusive(keys[1], "test_other", "x" * 10_000)
     _, _, below = summary_markdown(recorder).partition("✕ violates 1 |\n")
     first, second, *_ = below.strip().splitlines()
-    assert first == (
-        "- ? KIP-35.keys-unique, KIP-511.names-accepted on reference: BrokerGone: it \\*ended\\*"
-    )
+    assert first == ("- ? KIP-35.keys-unique, KIP-511.names-accepted on reference: BrokerGone: it \\*ended\\*")
     assert second.startswith("- ? KIP-511.names-accepted on reference: xxx")
     assert len(second) < 600

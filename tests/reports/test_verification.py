@@ -1,4 +1,7 @@
-"""Every way in which a published grid, its pages and its exports can differ from its runs is named."""
+"""Each difference between a published grid and its runs is named.
+
+The same holds for its pages and exports.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,6 @@ def test_difference_of_rows_is_named(name: str, site: Path, again: Path) -> None
 
 
 def test_missing_table_is_named(site: Path, again: Path) -> None:
-    """One that is gone has no rows to compare."""
     (site / "tables" / "flakes.parquet").unlink()
     assert _sentences(differing_rows(site, again)) == ["flakes: the table is missing"]
 
@@ -187,9 +189,7 @@ def test_changed_header_is_named(site: Path, run: Path) -> None:
     """A run whose `run.json` is not the one that the grid was made from is named."""
     header = json.loads((run / "run.json").read_text())
     write_header(run, {**header, "tier": "deep"})
-    assert _sentences(differing_runs(site, [run])) == [
-        "run: r1 has another run.json than the grid was made from"
-    ]
+    assert _sentences(differing_runs(site, [run])) == ["run: r1 has another run.json than the grid was made from"]
 
 
 def test_changed_row_is_named(site: Path, run: Path) -> None:
@@ -205,7 +205,6 @@ def test_changed_row_is_named(site: Path, run: Path) -> None:
 
 
 def test_runs_after_a_refused_one_are_compared(site: Path, run: Path, tmp_path: Path) -> None:
-    """One that the grid does not name may have been refused by it too, and is not mentioned."""
     refused = tmp_path / "runs" / "a0"
     refused.mkdir()
     (refused / "run.json").write_text("{")
@@ -223,9 +222,7 @@ def test_table_of_other_inputs_is_named(site: Path, again: Path, theirs: str, ou
         (folder / "tables" / "cells.parquet").unlink()
         (folder / "tables" / "cells.parquet").mkdir()
         said = {"fields": [{"name": "clause", "metadata": {"inputs_sha256": digest}}]}
-        rows = rows.replace_schema_metadata(
-            {"org.apache.spark.sql.parquet.row.metadata": json.dumps(said)}
-        )
+        rows = rows.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(said)})
         pq.write_table(rows, folder / "tables" / "cells.parquet" / "part-0.parquet")
     sentence = f"cells: the hash of its inputs is {theirs * 64}; expected {ours * 64}"
     assert _sentences(differing_rows(site, again)) == [sentence] * (theirs != ours)
@@ -304,16 +301,12 @@ def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:
     return [f"{difference.part}: {difference.sentence}" for difference in found]
 
 
-def test_pages_that_the_tables_make_have_no_difference(
-    published: Path, recomputed: Path, tmp_path: Path
-) -> None:
+def test_pages_that_the_tables_make_have_no_difference(published: Path, recomputed: Path, tmp_path: Path) -> None:
     """Pages do not depend on the time, the location of the runs, or the order in which Spark wrote rows."""
     assert _found(published, recomputed, tmp_path) == []
 
 
-def test_address_of_the_pages_is_taken_from_the_grid(
-    published: Path, recomputed: Path, tmp_path: Path
-) -> None:
+def test_address_of_the_pages_is_taken_from_the_grid(published: Path, recomputed: Path, tmp_path: Path) -> None:
     """A grid that was made for an address has its links in every export; they are no difference."""
     build_site(*read_tables(published, pages="https://pages.example/kafka/"), published)
     write_hash_list(published)
@@ -341,14 +334,10 @@ def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["refused", "notices"])
-def test_missing_list_is_named(
-    published: Path, recomputed: Path, tmp_path: Path, name: str
-) -> None:
+def test_missing_list_is_named(published: Path, recomputed: Path, tmp_path: Path, name: str) -> None:
     """No page can be made without the list; the missing list is reported, and no other finding is lost."""
     (published / f"{name}.json").unlink()
-    assert _found(published, recomputed, tmp_path) == [
-        f"page: no page can be rendered: {name}.json is missing"
-    ]
+    assert _found(published, recomputed, tmp_path) == [f"page: no page can be rendered: {name}.json is missing"]
 
 
 def test_statement_without_evidence_is_named(

@@ -1,4 +1,7 @@
-"""What a command leaves, and what a process gathers while it runs: as sentences, none if there is nothing."""
+"""Sentences about what a command leaves, and what a process accumulates.
+
+There are no sentences if nothing is left or accumulated.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +57,7 @@ def left_processes(before: set[psutil.Process]) -> list[str]:
         with contextlib.suppress(psutil.NoSuchProcess):
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            ports = [
-                each.laddr.port
-                for each in process.net_connections("inet")
-                if each.status == psutil.CONN_LISTEN
-            ]
+            ports = [each.laddr.port for each in process.net_connections("inet") if each.status == psutil.CONN_LISTEN]
             sentences.append(f"process left: {' '.join(process.cmdline())}, listens at {ports}")
             process.kill()
     return sentences

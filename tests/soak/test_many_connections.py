@@ -1,4 +1,6 @@
-"""Thousands of connections that are slow or send garbage: a plain client is served meanwhile, and nothing is gathered.
+"""Thousands of slow or malformed connections do not stop a plain client.
+
+The server accumulates nothing meanwhile.
 
 `KAFKA_CONFORMANCE_SOAK_CONNECTIONS` says how many connections there are to each server.
 """
@@ -28,9 +30,9 @@ from wire.exchange import probe_request
 CONNECTIONS = number_in("KAFKA_CONFORMANCE_SOAK_CONNECTIONS", 10_000)
 AT_ONCE = min(500, CONNECTIONS)
 """Connections that are open together; `watch` needs two sockets for each."""
-LONGEST_ANSWER_S = 30.0
+MAX_ANSWER_S = 30.0
 """How long the plain client may wait; a machine with other work to do is slow."""
-MOST_GROWTH_MIB = 16.0
+MAX_GROWTH_MIB = 16.0
 SETTLING_S = 2.0
 HOST = "127.0.0.1"
 REQUEST = probe_request(0).data
@@ -52,7 +54,7 @@ def test_server_serves_and_gathers_nothing(server: str) -> None:
         f"{server}: {CONNECTIONS:,} connections in {time.monotonic() - began:.0f} s, slowest answer "
         f"{slowest_s:.2f} s, {before} then {after}\n"
     )
-    assert after.growth_from(before, most_mib=MOST_GROWTH_MIB) == []
+    assert after.growth_from(before, most_mib=MAX_GROWTH_MIB) == []
 
 
 def _settled(process_id: int) -> HeldResources:
@@ -61,7 +63,8 @@ def _settled(process_id: int) -> HeldResources:
 
 
 def _crowd(port: int, connections: int) -> float:
-    """Open connections, `AT_ONCE` together, half of them slow; return the longest wait of a plain client next to them."""
+    """Open connections, `AT_ONCE` together, half of them slow; return the longest wait of a plain client next to
+    them."""
     draw = random.Random(connections)
     waits = []
     for _ in range(0, connections, AT_ONCE):
@@ -78,10 +81,7 @@ async def _open_together(port: int, draw: random.Random) -> float:
         return writer
 
     half = len(REQUEST) // 2
-    sent = [
-        draw.randbytes(draw.randrange(1, 200)) if number % 2 else REQUEST[:half]
-        for number in range(AT_ONCE)
-    ]
+    sent = [draw.randbytes(draw.randrange(1, 200)) if number % 2 else REQUEST[:half] for number in range(AT_ONCE)]
     writers = await asyncio.gather(*(open_one(data) for data in sent))
     waited_s = await asyncio.to_thread(_answer_s, port)
     for writer in writers:
@@ -93,7 +93,7 @@ async def _open_together(port: int, draw: random.Random) -> float:
 def _answer_s(port: int) -> float:
     """Ask as a plain client on a new connection; return how long the beginning of the response took."""
     began = time.monotonic()
-    with socket.create_connection((HOST, port), timeout=LONGEST_ANSWER_S) as client:
+    with socket.create_connection((HOST, port), timeout=MAX_ANSWER_S) as client:
         client.sendall(REQUEST)
         assert len(client.recv(4)) > 0
     return time.monotonic() - began
@@ -112,7 +112,7 @@ def _served(server: str) -> Iterator[tuple[int, int]]:
     with _served("reference") as (_, upstream), free_port() as listen:
         options = ("--listen", str(listen), "--for", "apache-kafka-4.4.0")
         with _program("watch", "--bootstrap-server", f"{HOST}:{upstream}", *options) as process:
-            is_there = poll_until(lambda: _is_open(listen.port), True, limit_s=LONGEST_ANSWER_S)
+            is_there = poll_until(lambda: _is_open(listen.port), True, limit_s=MAX_ANSWER_S)
             assert is_there, "watch did not begin"
             yield process.pid, listen.port
 

@@ -1,4 +1,6 @@
-"""Many runs one after the other: the same verdicts each time, and no process, port or file left.
+"""Many runs in a row have the same verdicts, and leave nothing.
+
+No process, port or file may be left.
 
 `KAFKA_CONFORMANCE_SOAK_RUNS` says how many there are of each kind.
 """
@@ -27,15 +29,15 @@ from tests.soak.leftovers import (
 )
 
 RUNS = number_in("KAFKA_CONFORMANCE_SOAK_RUNS", 50)
-LONGEST_RUN_S = 900
-MOST_TIMES = 1.1
+MAX_RUN_S = 900
+MAX_TIMES = 1.1
 """Memory of the last runs in memory of the first ones."""
 KINDS = {
     "the reference broker": ("reference", "--listener", "plaintext"),
     "a client": ("--client", "aiokafka-0.14.0"),
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(RUNS * LONGEST_RUN_S)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(RUNS * MAX_RUN_S)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,9 +57,7 @@ def test_runs_agree_and_leave_nothing(kind: str, tmp_path: Path) -> None:
             left = left_processes(before) + left_files(temporary)
             (folder,) = (runs / str(number)).iterdir()
             verdicts = run_verdicts(folder, read_run_header(folder))
-            results.append(
-                f"status {status}, {sorted((str(k), str(v)) for k, v in verdicts.items())}"
-            )
+            results.append(f"status {status}, {sorted((str(k), str(v)) for k, v in verdicts.items())}")
             memory_mib.append(peak_mib)
             if results[-1] != results[0]:
                 left.append(f"its result differs from the first one's: {results[-1]}")
@@ -65,7 +65,7 @@ def test_runs_agree_and_leave_nothing(kind: str, tmp_path: Path) -> None:
     low, high = min(memory_mib), max(memory_mib)
     seconds = time.monotonic() - began
     sys.stdout.write(f"{RUNS} runs of {kind}: {seconds:.0f} s, {low:.0f} to {high:.0f} MiB\n")
-    faults += rise("memory of a run", memory_mib, most=MOST_TIMES)
+    faults += rise("memory of a run", memory_mib, most=MAX_TIMES)
     assert faults == []
 
 

@@ -1,4 +1,7 @@
-"""One Spark session and one run of the suite for all tests of the roll-up, which are slow."""
+"""One Spark session and one run for all tests of the roll-up, which are slow.
+
+The run is one of the suite.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,4 @@ PROPERTY = "test_illegal_name_is_refused"
 def judged_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
     """Return a run of one property on the reference broker, which conforms, and on one with a defect."""
     brokers = ("--broker", "reference", "--broker", DEFECT)
-    return run_suite(
-        *brokers, "--tier", "smoke", "-k", PROPERTY, runs=tmp_path_factory.mktemp("judged")
-    )
+    return run_suite(*brokers, "--tier", "smoke", "-k", PROPERTY, runs=tmp_path_factory.mktemp("judged"))

@@ -1,4 +1,7 @@
-"""Generated histories of small runs, roll-ups of run folders without writing tables, and the tables of a grid as plain values."""
+"""Generated histories of small runs, and helpers that roll them up.
+
+Run folders are rolled up without writing tables. The tables of a grid are available as plain values.
+"""
 
 from __future__ import annotations
 
@@ -150,10 +153,7 @@ Tables = Mapping[str, list[str]]
 
 def values_of(tables: Mapping[str, DataFrame]) -> Tables:
     """Return the rows of tables as sorted texts, with columns in the order of the schema."""
-    return {
-        name: sorted(str(row.asDict(True)) for row in table.collect())
-        for name, table in tables.items()
-    }
+    return {name: sorted(str(row.asDict(True)) for row in table.collect()) for name, table in tables.items()}
 
 
 def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> Tables | None:
@@ -162,9 +162,7 @@ def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> 
     written = out / "tables"
     if not written.exists():
         return None
-    return values_of(
-        {name: spark.read.parquet(str(written / f"{name}.parquet")) for name in TABLES}
-    )
+    return values_of({name: spark.read.parquet(str(written / f"{name}.parquet")) for name in TABLES})
 
 
 def ingested(spark: SparkSession, root: Path) -> Ingested:
@@ -184,9 +182,7 @@ def judged_folders(spark: SparkSession, root: Path) -> Mapping[str, JudgedFolder
     """Return what is decided about each folder under `root`, by folder name."""
     given = screened([str(root)])
     rows = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
-    found = {
-        local_path(row.folder): JudgedFolder(row.counts, row.refusal, row.reason) for row in rows
-    }
+    found = {local_path(row.folder): JudgedFolder(row.counts, row.refusal, row.reason) for row in rows}
     found |= {run.folder: JudgedFolder(False, run.refusal, run.reason) for run in given.refused}
     return {Path(folder).name: judged for folder, judged in found.items()}
 

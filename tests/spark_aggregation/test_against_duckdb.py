@@ -1,4 +1,7 @@
-"""The roll-up's counts over many generated rows equal those of DuckDB over the same Parquet files."""
+"""The roll-up's counts equal those of DuckDB over the same Parquet files.
+
+The test compares many generated rows.
+"""
 
 from __future__ import annotations
 
@@ -100,9 +103,7 @@ def _write_runs(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     _make_planned(connection, counting)
 
 
-def _write_rows(
-    connection: duckdb.DuckDBPyConnection, folder: Path, header: dict[str, object], cells: int
-) -> int:
+def _write_rows(connection: duckdb.DuckDBPyConnection, folder: Path, header: dict[str, object], cells: int) -> int:
     planned = header["planned_cells"]
     assert isinstance(planned, list)
     # A third of the cells gets no rows: these are planned but never run.
@@ -127,27 +128,17 @@ def _make_planned(connection: duckdb.DuckDBPyConnection, cells: list[dict[str, o
     columns = ", ".join(f"{name} {types.get(name, 'VARCHAR')}" for name in names)
     connection.execute(f"CREATE OR REPLACE TABLE planned ({columns})")
     marks = ", ".join("?" for _ in names)
-    connection.executemany(
-        f"INSERT INTO planned VALUES ({marks})", [[cell[name] for name in names] for cell in cells]
-    )
+    connection.executemany(f"INSERT INTO planned VALUES ({marks})", [[cell[name] for name in names] for cell in cells])
 
 
 @pytest.mark.nightly
-def test_counted_tables_equal_duckdb_queries_over_the_same_rows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_counted_tables_equal_duckdb_queries_over_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Over 10^5 skewed rows of six runs, two of them refused, the two engines agree to the last row."""
     connection = duckdb.connect()
     _write_runs(connection, tmp_path)
     assert set(refused_folders(spark, tmp_path)) == set(REFUSED)
-    paths = [
-        str(tmp_path / run_id / "examples" / "*.parquet")
-        for run_id, _, _ in RUNS
-        if run_id not in REFUSED
-    ]
-    expected = {
-        name: by_key(name, counted_table(connection, name, paths)) for name in COUNTED_TABLES
-    }
+    paths = [str(tmp_path / run_id / "examples" / "*.parquet") for run_id, _, _ in RUNS if run_id not in REFUSED]
+    expected = {name: by_key(name, counted_table(connection, name, paths)) for name in COUNTED_TABLES}
     found = tables_of(spark, tmp_path)
     assert {name: by_key(name, found[name].toArrow()) for name in COUNTED_TABLES} == expected
     # Every verdict that a cell can get from examples occurs, so the comparison covers all of them.

@@ -1,4 +1,7 @@
-"""Both jobs run unchanged on a cluster of local processes: submitted with one archive, with any Hadoop URI, and with equal results."""
+"""Both Spark jobs run unchanged on a cluster of local processes.
+
+They are submitted with one archive, accept any Hadoop URI, and have equal results.
+"""
 
 from __future__ import annotations
 
@@ -128,9 +131,7 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
         for number in range(WORKERS):
             folder_option = ("--work-dir", str(folder / f"worker-{number}"))
             limits = ("--cores", "1", "--memory", "1g")
-            daemons.enter_context(
-                _daemon("worker.Worker", registered, [*free, *limits, *folder_option, url])
-            )
+            daemons.enter_context(_daemon("worker.Worker", registered, [*free, *limits, *folder_option, url]))
         yield url
 
 
@@ -142,7 +143,8 @@ def submit(
     py_files: Path,
     settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Submit a script as a user would, from the script's own folder; `py_files` is an archive of the packages that it imports.
+    """Submit a script as a user would, from the script's own folder; `py_files` is an archive of the packages that it
+    imports.
 
     Returns:
         Exit status and output.
@@ -216,8 +218,7 @@ def test_submitted_job_makes_the_same_tables(
     folders = {"runs": runs, "kept": tmp_path / "kept"}
     folders["kept"].mkdir()
     settings = {
-        f"spark.hadoop.fs.viewfs.mounttable.all.link./{name}": folder.as_uri()
-        for name, folder in folders.items()
+        f"spark.hadoop.fs.viewfs.mounttable.all.link./{name}": folder.as_uri() for name, folder in folders.items()
     } | {"spark.cores.max": str(WORKERS)}
     given = ["viewfs://all/runs", "--history", "viewfs://all/kept/history"]
     given += ["--out", "viewfs://all/kept/grid"]
@@ -232,9 +233,7 @@ def test_submitted_job_makes_the_same_tables(
 
 
 @pytest.mark.usefixtures("spark")
-def test_submitted_rejudging_finds_the_same_differences(
-    cluster: str, judged_run: SuiteRun, tmp_path: Path
-) -> None:
+def test_submitted_rejudging_finds_the_same_differences(cluster: str, judged_run: SuiteRun, tmp_path: Path) -> None:
     """Executors that judge with the model in the archive find, byte for byte, what `local[*]` finds."""
     runs, archive = judged_run.folder, tmp_path / "suite.zip"
     write_archive(archive)

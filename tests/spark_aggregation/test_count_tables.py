@@ -38,9 +38,7 @@ def test_speed_counts_examples_by_the_second(spark: SparkSession) -> None:
 
 def test_latencies_of_the_shown_runs_are_added_up(spark: SparkSession) -> None:
     """Examples of all clauses count, and those of runs that the grid does not show do not."""
-    shown = spark.createDataFrame(
-        [("r1", "t", "l"), ("r2", "t", "m")], "run_id string, target string, listener string"
-    )
+    shown = spark.createDataFrame([("r1", "t", "l"), ("r2", "t", "m")], "run_id string, target string, listener string")
     latencies = spark.createDataFrame(
         [("r1", *CELL, 36, 2), ("r1", "C.b", "t", "l", 36, 3), ("r2", *CELL, 36, 4)],
         f"run_id string, {CELL_SCHEMA}, latency_bucket short, examples long",
@@ -49,7 +47,6 @@ def test_latencies_of_the_shown_runs_are_added_up(spark: SparkSession) -> None:
 
 
 def test_rates_of_flaky_cells_have_the_interval_of_the_records(spark: SparkSession) -> None:
-    """Both rules agree, also at the ends of the scale; runs that do not supply the column or are gone do not count."""
     counts = {"C.never": (0, 10), "C.once": (1, 3), "C.rare": (29, 100), "C.always": (10, 10)}
     repeated = [
         row

@@ -1,4 +1,7 @@
-"""The summary of a file follows from its bytes, a file that cannot be read has no rows, and summaries merge in any order."""
+"""Tests of summaries of files in Spark.
+
+A summary follows from the bytes of the file. A file that cannot be read has no rows. Summaries merge in any order.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from spark_aggregation.reading import file_contents
 from spark_aggregation.reading.file_contents import (
     CONTENTS,
     LATENCY_KEYS,
-    MOST_COMPARED,
+    MAX_COMPARED,
     PARTIAL_KEYS,
     read_contents,
 )
@@ -70,9 +73,7 @@ def _of_rows(path: Path, *changes: dict[str, Any]) -> dict[str, Any]:
 
 def test_rows_that_differ_in_nothing_but_number_and_latency_become_one(tmp_path: Path) -> None:
     """Rows are counted per verdict, phase and failure, with the smallest example."""
-    found = _of_rows(
-        tmp_path, {}, {}, {"latency_bucket": None}, FAILED, {**FAILED, "phase": "shrink"}, FAILED
-    )
+    found = _of_rows(tmp_path, {}, {}, {"latency_bucket": None}, FAILED, {**FAILED, "phase": "shrink"}, FAILED)
     assert found["example_rows"] == 6
     names = ("run_date", "phase", "verdict", "failure_signature", "examples", "smallest_example")
     day = date(2026, 11, 21)
@@ -105,7 +106,7 @@ def test_latencies_of_generated_examples_are_counted(tmp_path: Path) -> None:
     [
         pytest.param({}, [1, 3, 4, 5], id="pinned"),
         pytest.param({"property": "test_other"}, [1, 3], id="sampled"),
-        pytest.param(FAILED, [1, *range(3, MOST_COMPARED + 1)], id="failed"),
+        pytest.param(FAILED, [1, *range(3, MAX_COMPARED + 1)], id="failed"),
     ],
 )
 def test_first_examples_are_those_that_may_be_compared(
@@ -113,7 +114,7 @@ def test_first_examples_are_those_that_may_be_compared(
 ) -> None:
     """Example 0, shrinking examples and high numbers are left out: other targets did not receive the same."""
     shrunk = {**change, "phase": "shrink"}
-    found = _of_rows(tmp_path, change, change, shrunk, *(change for _ in range(MOST_COMPARED)))
+    found = _of_rows(tmp_path, change, change, shrunk, *(change for _ in range(MAX_COMPARED)))
     assert [row["example_number"] for row in found["first_examples"]] == numbers
 
 
@@ -181,9 +182,7 @@ def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
     assert (found["exchange_rows"], found["exchanges"], found["example_rows"]) == (2, [], None)
 
 
-@pytest.mark.parametrize(
-    "name", ["failures/f1/exchange.txt", "answers/a.parquet", "examples/a/b.parquet"]
-)
+@pytest.mark.parametrize("name", ["failures/f1/exchange.txt", "answers/a.parquet", "examples/a/b.parquet"])
 def test_other_files_are_hashed_alone(name: str) -> None:
     """A file without rows to count has only a name and a hash."""
     digest = hashlib.sha256(b"bytes").hexdigest()
@@ -220,9 +219,7 @@ def _long_texts(rows: int) -> pa.Table:
 def _different(rows: int) -> pa.Table:
     table = _repeated(rows)
     signatures = pa.array(map(str, range(rows)), pa.string())
-    return table.set_column(
-        table.schema.get_field_index("failure_signature"), "failure_signature", signatures
-    )
+    return table.set_column(table.schema.get_field_index("failure_signature"), "failure_signature", signatures)
 
 
 def _lists(length: int) -> pa.Table:
@@ -244,10 +241,10 @@ def test_columns_are_read_only_if_all_are_those_of_the_table(tmp_path: Path) -> 
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of each limit, so that the files of the tests are small as well."""
-    monkeypatch.setattr(run_limits, "MOST_ROWS", 1_000)
+    monkeypatch.setattr(run_limits, "MAX_ROWS", 1_000)
     for module in (run_limits, file_contents):
-        monkeypatch.setattr(module, "MOST_UNPACKED_BYTES", 65_000)
-    monkeypatch.setattr(file_contents, "MOST_ENTRIES", 100)
+        monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 65_000)
+    monkeypatch.setattr(file_contents, "MAX_ENTRIES", 100)
 
 
 @pytest.mark.parametrize(
@@ -314,9 +311,7 @@ def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> Non
     later = CONFORMS | {"examples": 3, "smallest_example": 1}
     found = partial_aggregates(_files(spark, "partials", [CONFORMS, VIOLATED], [later]))
     measures = found.select("folder", "verdict", "examples", "smallest_example", "first_seen")
-    expected = spark.createDataFrame(
-        [(FOLDER, "same", 5, 1, DAY), (FOLDER, "violates", 2, 4, DAY)], measures.schema
-    )
+    expected = spark.createDataFrame([(FOLDER, "same", 5, 1, DAY), (FOLDER, "violates", 2, 4, DAY)], measures.schema)
     assertDataFrameEqual(measures, expected)
 
 
@@ -335,14 +330,11 @@ def test_merging_over_days_keeps_the_first_and_the_last(spark: SparkSession) -> 
     files = [[VIOLATED | {"run_date": day}] for day in days]
     partials = partial_aggregates(_files(spark, "partials", *files))
     merged = merge_partials(partials, ["failure_signature"])
-    expected = spark.createDataFrame(
-        [("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema
-    )
+    expected = spark.createDataFrame([("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema)
     assertDataFrameEqual(merged, expected)
 
 
 def test_parent_is_the_path_without_its_last_names(spark: SparkSession) -> None:
-    """It has no slash at its end."""
     paths = spark.createDataFrame([(f"{FOLDER}/examples/part-0.parquet",)], "path string")
     found = paths.select(*(parent(F.col("path"), levels=levels) for levels in (1, 2, 3)))
     assert tuple(found.collect()[0]) == (f"{FOLDER}/examples", FOLDER, "file:/runs")

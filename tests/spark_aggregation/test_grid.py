@@ -1,4 +1,4 @@
-"""Cells are judged by the same rule as in the records, from the latest run of each target."""
+"""Cells are judged by the rule of the records, from each target's latest run."""
 
 from __future__ import annotations
 
@@ -35,11 +35,7 @@ def _subsets() -> Iterator[tuple[Verdict, ...]]:
 
 
 def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> None:
-    """Both rules agree on every set of example verdicts, whether applicable, declared, flaky or unproven; shrinking is ignored."""
-    cases = {
-        f"C.{number}": case
-        for number, case in enumerate(product(_subsets(), *((True, False),) * 4))
-    }
+    cases = {f"C.{number}": case for number, case in enumerate(product(_subsets(), *((True, False),) * 4))}
     planned = spark.createDataFrame(
         [
             (
@@ -75,11 +71,8 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> Non
         ).value
         for name, (verdicts, applicable, known, flaky, unproven) in cases.items()
     }
-    assert {
-        cell.clause: tuple(cell[verdict] for verdict in EXAMPLE_VERDICTS) for cell in cells
-    } == {
-        name: tuple(int(verdict in verdicts) for verdict in EXAMPLE_VERDICTS)
-        for name, (verdicts, *_) in cases.items()
+    assert {cell.clause: tuple(cell[verdict] for verdict in EXAMPLE_VERDICTS) for cell in cells} == {
+        name: tuple(int(verdict in verdicts) for verdict in EXAMPLE_VERDICTS) for name, (verdicts, *_) in cases.items()
     }
 
 
@@ -97,11 +90,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
 
 def _rows(tables: Tables, table: str, implementation: str, *columns: str) -> set[tuple[Any, ...]]:
     """Return some columns of a table's rows that are about the targets of an implementation."""
-    return {
-        tuple(row[column] for column in columns)
-        for row in tables[table]
-        if row.target.startswith(implementation)
-    }
+    return {tuple(row[column] for column in columns) for row in tables[table] if row.target.startswith(implementation)}
 
 
 def _write_counted(root: Path) -> None:
@@ -127,11 +116,7 @@ def test_cells_count_examples_and_failures(tables: Tables) -> None:
     failures = [("f0", "informational", 5, 1), ("f1", "violates", 2, 2), ("f2", "violates", 1, 1)]
     counts = (*EXAMPLE_VERDICTS, "distinct_failures", "failures")
     names = ("verdict", "applicable", "reason", "known_violation", "examples", *counts)
-    found = {
-        row.clause: tuple(row[name] for name in names)
-        for row in tables["cells"]
-        if row.target == "counted-1.0"
-    }
+    found = {row.clause: tuple(row[name] for name in names) for row in tables["cells"] if row.target == "counted-1.0"}
     assert found == {
         "C.failed": ("known_violation", True, "", "declared", 4, 1, 2, 1, 0, 2, failures),
         "C.left-out": ("not_applicable", False, "no v3", "", 0, 0, 0, 0, 0, 0, []),
@@ -237,7 +222,6 @@ def test_stored_headers_without_languages_are_read(spark: SparkSession, tmp_path
 
 
 def test_steps_are_the_releases_at_which_the_verdict_differs(spark: SparkSession) -> None:
-    """It may change in either direction; of two targets of one release, the first by name counts."""
     verdicts = {
         "k-2.9": ("conforms", "2.9", [2, 9]),
         "k-2.10": ("violates", "2.10", [2, 10]),
@@ -248,9 +232,7 @@ def test_steps_are_the_releases_at_which_the_verdict_differs(spark: SparkSession
     described = spark.createDataFrame(
         [(target, *values) for target, values in verdicts.items()],
         "target string, verdict string, release string, release_order array<int>",
-    ).selectExpr(
-        "*", "'r1' AS run_id", "'l' AS listener", "'C.a' AS clause", "'k' AS implementation"
-    )
+    ).selectExpr("*", "'r1' AS run_id", "'l' AS listener", "'C.a' AS clause", "'k' AS implementation")
     targets = described.drop("clause", "verdict")
     cells = described.select("run_id", "clause", "target", "listener", "verdict")
     steps = release_steps(cells, targets).orderBy("to_target")

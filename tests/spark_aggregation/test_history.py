@@ -1,4 +1,4 @@
-"""A history is the same in whatever order its runs arrived, and whichever roll-ups were killed."""
+"""A history does not depend on the order of its runs or on killed roll-ups."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def _merged(
         for run, folder in zip(night, folders, strict=True):
             if not folder.exists():
                 run.write(root / "runs")
-        merged = roll_up_into(
-            spark, root / "merged", *folders, history=history, keep_days=keep_days
-        )
+        merged = roll_up_into(spark, root / "merged", *folders, history=history, keep_days=keep_days)
     rebuilt = roll_up_into(
         spark,
         root / "rebuilt",
@@ -110,9 +108,7 @@ def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) ->
 
 @pytest.mark.nightly
 @pytest.mark.slow  # Rolls up several times
-def test_retention_keeps_transitions_and_nothing_else_of_old_days(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_retention_keeps_transitions_and_nothing_else_of_old_days(spark: SparkSession, tmp_path: Path) -> None:
     """A target without a run in the kept days leaves the grid; its transitions stay known."""
     old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
     nights = [
@@ -239,7 +235,8 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     arm: Arm,
     rebuild: bool,
 ) -> None:
-    """Whichever step the roll-up dies in, the next one makes the tables of one that was never killed, and no needless commit."""
+    """Whichever step the roll-up dies in, the next one makes the tables of one that was never killed, and no
+    needless commit."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     history = str(tmp_path / "history")
     nights = [first_night / "first", first_night / "second"][0 if rebuild else 1 :]
@@ -264,7 +261,6 @@ def test_every_write_before_the_commit_may_be_the_last(
     first_night: Path,
     never_killed: Tables,
 ) -> None:
-    """One attempt dies in each of these writes; the next roll-up ignores what they left, and removes it."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     uri, second = str(tmp_path / "history"), first_night / "second"
     new = facts_of(ingested(spark, second))
@@ -335,9 +331,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_history_in_another_layout_is_refused_until_it_is_made_anew(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_history_in_another_layout_is_refused_until_it_is_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     """Tables with other columns are not read as if they had today's; a rebuild does not read them."""
     uri, out = str(tmp_path / "history"), tmp_path / "out"
     run = SmallRun(number=1, day=1).write(tmp_path)
@@ -345,9 +339,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     history.commit(history.begin(), empty_state(spark))
     storage, commit = Storage(spark, uri), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace(f'"layout": {LAYOUT}, ', ""))
-    with pytest.raises(
-        ForeignHistory, match=rf"layout 1, but .* only 3 and {LAYOUT}: .* --rebuild"
-    ):
+    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only 3 and {LAYOUT}: .* --rebuild"):
         roll_up_into(spark, out, run, history=uri)
     rebuilt = roll_up_into(spark, out, run, history=uri, rebuild=True)
     assert rebuilt is not None

@@ -1,4 +1,7 @@
-"""Runs are ingested completely, or refused by name, some before Spark opens anything."""
+"""Runs are ingested completely or refused by name.
+
+Some are refused before Spark opens anything.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,6 @@ def test_copy_of_a_run_is_neither_counted_nor_listed(judged: Judged) -> None:
 
 
 def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> None:
-    """Neither broken runs that are newer than a complete one, nor its copy, change its cell."""
     header = run_header([planned_cell()], run_id="whole")
     shutil.copytree(write_run(tmp_path / "whole", header, [example_row(header)]), tmp_path / "copy")
     newer = run_header([planned_cell()], run_id="newer", started_at="2027-01-01T00:00:00+00:00")
@@ -105,9 +107,7 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
     folder = write_run(tmp_path / "newer", newer, [violating])
     (folder / "run.json").unlink()
     cells = tables_of(spark, tmp_path)["cells"].collect()
-    assert [(cell.run_id, cell.verdict, cell.examples) for cell in cells] == [
-        ("whole", "conforms", 1)
-    ]
+    assert [(cell.run_id, cell.verdict, cell.examples) for cell in cells] == [("whole", "conforms", 1)]
 
 
 def test_file_that_is_too_large_costs_its_run(
@@ -119,7 +119,7 @@ def test_file_that_is_too_large_costs_its_run(
     assert refused_folders(spark, tmp_path) == {}
     tables = (tmp_path / "with hashes").glob("*/*.parquet")
     most = min(path.stat().st_size for path in tables) - 1
-    monkeypatch.setattr(run_files, "LARGEST_FILE_BYTES", most)
+    monkeypatch.setattr(run_files, "MAX_FILE_BYTES", most)
     assert max(path.stat().st_size for path in tmp_path.glob("*/run.json")) <= most
     differs = RunRefusal.ROW_COUNT_DIFFERS.value
     assert refused_folders(spark, tmp_path) == {"without hashes": differs, "with hashes": differs}
@@ -217,7 +217,6 @@ def test_what_spark_would_drop_is_refused_by_name(tmp_path: Path) -> None:
 def test_path_that_spark_cannot_be_given_is_wrong_usage(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence names it, before Spark starts."""
     with pytest.raises(SystemExit) as ended:
         command(list(arguments))
     assert ended.value.code == 2
@@ -229,15 +228,14 @@ def test_path_that_spark_cannot_be_given_is_wrong_usage(
 @pytest.mark.parametrize(
     ("name", "most", "sentence"),
     [
-        ("MOST_FILES", 2, "it has too many files; the limit is 2"),
-        ("LARGEST_FOLDER_BYTES", 100, "its files are too large together; the limit is 100 bytes"),
-        ("LARGEST_FILE_BYTES", 1000, "run.json has "),
+        ("MAX_FILES", 2, "it has too many files; the limit is 2"),
+        ("MAX_FOLDER_BYTES", 100, "its files are too large together; the limit is 100 bytes"),
+        ("MAX_FILE_BYTES", 1000, "run.json has "),
     ],
 )
 def test_folder_beyond_a_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: int, sentence: str
 ) -> None:
-    """Too many files, too many bytes, or a file that is too large: the reason names the limit."""
     write_whole_run(tmp_path / "run")
     assert screened([str(tmp_path)]).refused == ()
     monkeypatch.setattr(run_limits, name, most)

@@ -1,4 +1,7 @@
-"""The command writes tables, lists refused runs, shows what needs Spark's words, and reports by its exit status whether any run counted."""
+"""Tests of the roll-up command: tables, refused runs, Spark's log, exit status.
+
+The exit status says whether any run counted. What Spark prints is shown if an error needs it.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,9 @@ def _run(*arguments: str | Path) -> int:
 
 
 @needs_spark
-def test_tables_are_written_and_refused_runs_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A run folder and a folder of run folders yield every table, with the hash of its inputs; a cut-off run is named."""
+def test_tables_are_written_and_refused_runs_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run folder and a folder of run folders yield every table, with the hash of its inputs; a cut-off run is
+    named."""
     counted = {
         run_id: write_whole_run(tmp_path / folder, run_id=run_id)
         for run_id, folder in (("r2", "all/nightly/r2"), ("r1", "alone"))
@@ -45,9 +47,7 @@ def test_tables_are_written_and_refused_runs_listed(
     out = tmp_path / "out"
     assert _run(tmp_path / "alone", tmp_path / "all", "--out", out, "--mutation", score) == 0
 
-    assert {path.name for path in (out / "tables").iterdir()} == {
-        f"{name}.parquet" for name in TABLES
-    }
+    assert {path.name for path in (out / "tables").iterdir()} == {f"{name}.parquet" for name in TABLES}
     assert pq.read_table(out / "tables" / "runs.parquet").num_rows == 2
     assert pq.read_table(out / "tables" / "cells.parquet").num_rows == 1
     assert json.loads((out / "refused.json").read_text()) == [
@@ -92,16 +92,15 @@ def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @needs_spark
 @pytest.mark.parametrize("arguments", [(), ("--history", "h", "--rebuild")])
-def test_runs_are_needed(
-    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_needed(arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Except for the runs of a history, which a rebuild discards."""
     assert _run(*arguments, "--out", tmp_path / "out") == 2
     assert "give run folders" in capsys.readouterr().err
 
 
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
-    """From run folder to page: the violation leads to its bytes and packets, and to the declaration that describes it."""
+    """From run folder to page: the violation leads to its bytes and packets, and to the declaration that describes
+    it."""
     header = run_header([planned_cell()])
     failing = example_row(header, verdict="violates", failure_signature="0123456789abcdef")
     folder = write_run(tmp_path / "a run", header, [failing])
@@ -148,7 +147,6 @@ def test_words_are_shown_afterwards(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_words_are_dropped_if_the_error_says_it(capfd: pytest.CaptureFixture[str]) -> None:
-    """They are shown with every other error."""
     with pytest.raises(KeyError):
         _fail(KeyError())
     assert capfd.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Stored exchanges are judged again, and request logs counted, as the commands for one machine do it."""
+"""Spark judges stored exchanges and counts request logs like the local commands."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def main_in_this_process(arguments: Sequence[str]) -> None:
     assert not ended.value.code
 
 
-def test_a_path_that_does_not_exist_is_wrong_usage(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_path_that_does_not_exist_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A path that does not exist is named, with the exit status of wrong usage."""
     with pytest.raises(SystemExit) as ended:
         command([str(tmp_path / "missing.log")])

@@ -18,9 +18,7 @@ def test_archive_and_scripts_are_written(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "new").iterdir()} == {ARCHIVE, *SCRIPTS}
 
 
-def test_folder_that_cannot_be_made_is_no_verdict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_folder_that_cannot_be_made_is_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The status is 10, as for every command."""
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,7 @@
-"""Which run supplies a column is decided by class, start and corrections, whatever the order of arrival."""
+"""Which run supplies a column depends on class, start and corrections.
+
+The order in which runs arrive has no influence.
+"""
 
 from __future__ import annotations
 
@@ -64,9 +67,7 @@ def supplying(columns: DataFrame, *, since: timedelta | None = None) -> dict[str
     """Return the ids of the runs that supply a column, by target."""
     start = None if since is None else int((FIRST + since).timestamp())
     found: dict[str, list[str]] = {}
-    for row in (
-        supplying_columns(columns, since=start).where("supplies").orderBy("run_id").collect()
-    ):
+    for row in supplying_columns(columns, since=start).where("supplies").orderBy("run_id").collect():
         found.setdefault(row.target, []).append(row.run_id)
     return found
 
@@ -126,9 +127,7 @@ def test_runs_keep_their_columns_for_two_weeks(spark: SparkSession) -> None:
         "other listener": (RunRow("b", SECOND, 2, listener="m"), ["a", "b"]),
         "other role": (RunRow("b", SECOND, 2, role="operation"), ["a", "b"]),
     }
-    columns = columns_frame(
-        spark, {name: [RunRow("a"), other] for name, (other, _) in others.items()}
-    )
+    columns = columns_frame(spark, {name: [RunRow("a"), other] for name, (other, _) in others.items()})
     assert supplying(columns) == {name: expected for name, (_, expected) in others.items()}
 
 
@@ -142,9 +141,7 @@ def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
         "other listener": (RunRow("b", SECOND, 3, "a", listener="m"), ["a", "b"]),
         "itself": (RunRow("b", SECOND, 3, "b"), ["a", "b"]),
     }
-    columns = columns_frame(
-        spark, {name: [RunRow("a"), correction] for name, (correction, _) in corrections.items()}
-    )
+    columns = columns_frame(spark, {name: [RunRow("a"), correction] for name, (correction, _) in corrections.items()})
     assert supplying(columns) == {name: expected for name, (_, expected) in corrections.items()}
 
 
@@ -186,8 +183,6 @@ def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
             "gone": [RunRow("r5"), RunRow("r6", SECOND)],
         },
     ).selectExpr("*", "run_id <> 'r4' AS supplies")
-    kept = spark.createDataFrame(
-        [(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean"
-    )
+    kept = spark.createDataFrame([(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean")
     shown = shown_runs(columns, kept).collect()
     assert [tuple(row) for row in shown] == [("kept", "l", "broker", "", "r2")]

@@ -1,4 +1,7 @@
-"""A session fits a small machine, and explains what is wrong with Java if it does not start."""
+"""A Spark session fits a small machine, and explains problems with Java.
+
+It explains what is wrong with Java if it does not start.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,7 @@ def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
         pytest.param(RUNS_PER_PARTITION * 8 + 1, "9", id="many"),
     ],
 )
-def test_many_runs_get_more_partitions_and_few_no_fewer(
-    spark: SparkSession, runs: int, partitions: str
-) -> None:
+def test_many_runs_get_more_partitions_and_few_no_fewer(spark: SparkSession, runs: int, partitions: str) -> None:
     """The data that a task shuffles and hashes fits into its memory, however many nights a rebuild reads."""
     name = "spark.sql.shuffle.partitions"
     before = spark.conf.get(name)
@@ -63,9 +64,7 @@ def test_cut_down_runtime_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     java.chmod(0o755)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", _refuse_to_start)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(
-        SparkUnavailable, match=r"cut-down runtime without the module jdk\.incubator"
-    ):
+    with pytest.raises(SparkUnavailable, match=r"cut-down runtime without the module jdk\.incubator"):
         start_session()
 
 

@@ -1,4 +1,8 @@
-"""Tables have the columns that the report reads, written rows follow each schema, and Spark's schemas are those of the records."""
+"""Tests of the roll-up's tables and their schemas.
+
+Tables have the columns that the report reads, written rows follow each schema, and Spark's schemas are those of the
+records.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +80,8 @@ Tables = Mapping[str, Sequence[Row]]
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """Return the rows of all tables, made from runs of targets that have nothing in common: each test is about its own."""
+    """Return the rows of all tables, made from runs of targets that have nothing in common: each test is about its
+    own."""
     root = tmp_path_factory.mktemp("runs")
     header = run_header([planned_cell("C.sent", "sent-1.0")], run_id="sent")
     sent = [example_row(header, number, **change) for number, change in enumerate(SENT)]
@@ -98,11 +103,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
 def test_coverage_counts_what_was_sent_and_what_came_of_it(tables: Tables) -> None:
     """Coverage has examples by outcome and the error codes per kind of request, without shrinking."""
     names = ("examples", "answered", "closed", "ignored", "silent", "none", "error_codes")
-    found = {
-        row.request: tuple(row[name] for name in names)
-        for row in tables["coverage"]
-        if row.clause == "C.sent"
-    }
+    found = {row.request: tuple(row[name] for name in names) for row in tables["coverage"] if row.clause == "C.sent"}
     assert found == {
         "v3": (2, 2, 0, 0, 0, 0, [0, 42]),
         "v3-broken": (3, 0, 1, 1, 1, 0, []),
@@ -131,9 +132,7 @@ def test_machines_of_the_shown_runs_are_kept_as_they_are(tables: Tables) -> None
     ]
 
 
-def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(spark: SparkSession, tmp_path: Path) -> None:
     """The run is not refused, and readers of the grid get a notice. A client operation is not a clause."""
     tried = clause_entry("librdkafka-2.12.1.produce", role="operation")
     clauses = [clause_entry("C.a"), clause_entry("C.b"), clause_entry("C.gone"), tried]
@@ -144,13 +143,10 @@ def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
         "C.a": {"roles": ["broker"], "level": "SHOULD"},
         "C.b": {"roles": ["broker", "client"], "level": "MUST"},
     }
-    clauses_of_today = F.from_json(
-        F.lit(json.dumps(today)), "map<string, struct<roles: array<string>, level: string>>"
-    )
+    clauses_of_today = F.from_json(F.lit(json.dumps(today)), "map<string, struct<roles: array<string>, level: string>>")
     notice = changed_clauses(F.col("header"), clauses_of_today).alias("notice")
     assert [row.notice for row in read.accepted.select(notice).collect()] == [
-        "role or level differs from the current catalogue: C.a; "
-        "not in the current catalogue: C.gone"
+        "role or level differs from the current catalogue: C.a; not in the current catalogue: C.gone"
     ]
     assert [row.counts for row in read.judged.collect()] == [True]
 
@@ -199,9 +195,7 @@ def _with_kill(**changes: object) -> str:
         pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
         pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
-        pytest.param(
-            '{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"
-        ),
+        pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"),
         pytest.param('{"changes": []}', "was not written by", id="another report"),
         pytest.param(_with_kill(clause=7), "was not written by", id="a number for a text"),
         pytest.param(_with_kill(median="x"), "was not written by", id="a text for a number"),
@@ -210,9 +204,7 @@ def _with_kill(**changes: object) -> str:
         pytest.param("[]", "was not written by", id="a list"),
     ],
 )
-def test_a_report_that_is_none_is_refused(
-    spark: SparkSession, tmp_path: Path, text: str | None, reason: str
-) -> None:
+def test_a_report_that_is_none_is_refused(spark: SparkSession, tmp_path: Path, text: str | None, reason: str) -> None:
     """The error names the file and the command that writes it."""
     path = tmp_path / "mutation.json"
     if text is not None:
@@ -228,12 +220,8 @@ def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) ->
         given_tables(spark, changes=str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("role", "found"), [("broker", {"pinned", "same"}), ("client", {"pinned"})]
-)
-def test_equal_bytes_make_a_neighbour_of_a_broker_only(
-    spark: SparkSession, role: str, found: set[str]
-) -> None:
+@pytest.mark.parametrize(("role", "found"), [("broker", {"pinned", "same"}), ("client", {"pinned"})])
+def test_equal_bytes_make_a_neighbour_of_a_broker_only(spark: SparkSession, role: str, found: set[str]) -> None:
     """A pinned example is the same on all targets; drawn ones are the same if a broker got the same bytes."""
     cell = "'C.a' AS clause, 'plaintext' AS listener"
     cases = {
@@ -251,12 +239,8 @@ def test_equal_bytes_make_a_neighbour_of_a_broker_only(
         *("CAST(0 AS SHORT) AS error_code", "'violates' AS verdict", "'a' AS answer_sha256"),
         "IF(target = 'failing', 'f1', NULL) AS failure_signature",
     )
-    targets = examples.selectExpr(
-        "run_id", "target", "listener", f"'{role}' AS role", "array(1) AS release_order"
-    )
-    failure = (
-        "struct('f1' AS signature, 'violates' AS verdict, 1 AS smallest_example, 1L AS examples)"
-    )
+    targets = examples.selectExpr("run_id", "target", "listener", f"'{role}' AS role", "array(1) AS release_order")
+    failure = "struct('f1' AS signature, 'violates' AS verdict, 1 AS smallest_example, 1L AS examples)"
     cells = examples.selectExpr(
         *("run_id", "target", *cell.split(", ")),
         f"filter(array({failure}), each -> target = 'failing') AS failures",
@@ -282,9 +266,7 @@ _TYPE_NAMES = {
         pytest.param(spark_schema(ANSWER_FIELDS), ANSWER_FIELDS, id="answers"),
     ],
 )
-def test_record_schema_equals_the_record_columns(
-    schema: StructType, fields: tuple[Column, ...]
-) -> None:
+def test_record_schema_equals_the_record_columns(schema: StructType, fields: tuple[Column, ...]) -> None:
     """Names, order, types and nullability of a record table are the same in Spark."""
     assert [(field.name, field.dataType.simpleString(), field.nullable) for field in schema] == [
         (column.name, _TYPE_NAMES[column.type], column.nullable) for column in fields
@@ -294,9 +276,7 @@ def test_record_schema_equals_the_record_columns(
 def _as_json_schema(type_: DataType) -> Any:
     """Convert a Spark type to a reduced JSON Schema, in the form of `_reduced`."""
     if isinstance(type_, StructType):
-        return {
-            field.name: (_as_json_schema(field.dataType), not field.nullable) for field in type_
-        }
+        return {field.name: (_as_json_schema(field.dataType), not field.nullable) for field in type_}
     if isinstance(type_, ArrayType):
         return [_as_json_schema(type_.elementType)]
     if isinstance(type_, MapType):
@@ -312,10 +292,7 @@ def _reduced(schema: Mapping[str, Any]) -> Any:
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     kind = types[0]
     if kind == "object" and "properties" in schema:
-        return {
-            name: (_reduced(value), name in schema["required"])
-            for name, value in schema["properties"].items()
-        }
+        return {name: (_reduced(value), name in schema["required"]) for name, value in schema["properties"].items()}
     if kind == "array":
         return [_reduced(schema["items"])]
     return "map" if kind == "object" else kind

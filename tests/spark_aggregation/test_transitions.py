@@ -1,4 +1,7 @@
-"""Changes of verdicts are named as in the comparison of two grids, and a night is appended to the known ones."""
+"""Changes of verdicts are named as in the comparison of two grids.
+
+A new night is appended to the known changes.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,9 @@ def _kinds_in_spark(spark: SparkSession) -> dict[str, str]:
 
 
 def test_every_pair_of_verdicts_has_one_name(spark: SparkSession) -> None:
-    """Whatever the verdicts, the transitions between two runs have the kind that a comparison of two grids gives them."""
-    assert _kinds_in_spark(spark) == {
-        clause: transition_kind(*pair).value for pair, clause in CLAUSE_OF.items()
-    }
+    """Whatever the verdicts, the transitions between two runs have the kind that a comparison of two grids gives
+    them."""
+    assert _kinds_in_spark(spark) == {clause: transition_kind(*pair).value for pair, clause in CLAUSE_OF.items()}
 
 
 def test_expectation_that_is_not_needed_any_more_is_a_fix(spark: SparkSession) -> None:
@@ -85,10 +87,7 @@ def test_only_a_changed_past_reopens_a_column(spark: SparkSession) -> None:
 def _transitions(spark: SparkSession, *rows: tuple[str, int, str, str | None, str]) -> DataFrame:
     """Return transitions, each given as clause, night, run, verdict before and verdict."""
     return spark.createDataFrame(
-        [
-            (clause, TARGET, LISTENER, _night(night), run, *verdicts, "")
-            for clause, night, run, *verdicts in rows
-        ],
+        [(clause, TARGET, LISTENER, _night(night), run, *verdicts, "") for clause, night, run, *verdicts in rows],
         "clause string, target string, listener string, at timestamp, run_id string, "
         "from_verdict string, to_verdict string, kind string",
     )

@@ -1,4 +1,7 @@
-"""Of two roll-ups that add to one history, the loser ends with 4 and a sentence, and harms the other in no way."""
+"""Of two roll-ups that add to one history, the loser ends with exit status 4.
+
+It prints a sentence, and does not harm the other roll-up.
+"""
 
 from __future__ import annotations
 
@@ -86,10 +89,9 @@ def _commit(history: RunHistory) -> Batch:
 
 
 @pytest.mark.nightly
-def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """The faster one removes no unfinished batch with the same number; the next one of its kind removes an older one."""
+def test_without_a_lock_the_loser_keeps_its_files_and_its_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    """The faster one removes no unfinished batch with the same number; the next one of its kind removes an older
+    one."""
     uri = str(tmp_path)
     slow, fast = RunHistory(spark, uri), RunHistory(spark, uri)
     unfinished = slow.begin()
@@ -110,9 +112,7 @@ def test_holder_of_the_lock_removes_what_is_left_over(spark: SparkSession, tmp_p
     assert not written.exists()
 
 
-def test_state_read_at_the_start_is_the_one_at_the_commit(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_state_read_at_the_start_is_the_one_at_the_commit(spark: SparkSession, tmp_path: Path) -> None:
     """A roll-up whose commit was numbered before others came is late, even if its own number is free."""
     late = RunHistory(spark, str(tmp_path))
     batch, state = late.begin(), late.state()
@@ -128,10 +128,7 @@ def test_tables_need_no_earlier_state_after_the_commit(
 ) -> None:
     """The next roll-up may remove that state at once, while this one still writes its tables."""
     history = str(tmp_path / "history")
-    first, second = (
-        SmallRun(number=n, day=n, target=TARGETS[n], verdicts=("violates",), flaky=True)
-        for n in (0, 1)
-    )
+    first, second = (SmallRun(number=n, day=n, target=TARGETS[n], verdicts=("violates",), flaky=True) for n in (0, 1))
     aggregate(
         spark,
         RollUpRequest(roots=[str(first.write(tmp_path))], out=str(tmp_path / "1"), history=history),
@@ -146,17 +143,13 @@ def test_tables_need_no_earlier_state_after_the_commit(
 
     monkeypatch.setattr(RunHistory, "commit", commit_and_lose_the_earlier)
     out = tmp_path / "2"
-    aggregate(
-        spark, RollUpRequest(roots=[str(second.write(tmp_path))], out=str(out), history=history)
-    )
+    aggregate(spark, RollUpRequest(roots=[str(second.write(tmp_path))], out=str(out), history=history))
     for table in ("flakes", "speed"):
         targets = pq.read_table(out / "tables" / f"{table}.parquet")["target"].to_pylist()
         assert {*targets} == {first.target, second.target}, table
 
 
-def test_failure_that_another_roll_up_caused_is_explained(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_failure_that_another_roll_up_caused_is_explained(spark: SparkSession, tmp_path: Path) -> None:
     """A removed file is no error of Spark's if the history moved; without that it stays what it is."""
     slow = RunHistory(spark, str(tmp_path))
     with pytest.raises(FileNotFoundError), slow.writing():
@@ -188,7 +181,6 @@ def test_failure_that_another_roll_up_caused_is_explained(
     ids=["full", "read-only", "full in Java", "folder in Java", "missing", "other"],
 )
 def test_faults_of_disks_are_found(error: Exception, sentence: str | None) -> None:
-    """Those of Python and of Java, and no others."""
     assert fault_of_disk(error) == sentence
 
 
@@ -223,9 +215,7 @@ def test_roll_up_says_why_it_cannot_write_before_java_starts(
     with pytest.raises(SystemExit) as ended:
         command([str(run), *(f"--{name}={folder}" for name, folder in folders.items())])
     assert ended.value.code == CannotWrite.exit_code
-    assert capsys.readouterr().err == (
-        f"Error: the roll-up could not be written: {closed}: Read-only file system\n"
-    )
+    assert capsys.readouterr().err == (f"Error: the roll-up could not be written: {closed}: Read-only file system\n")
 
 
 @pytest.mark.parametrize(
@@ -256,8 +246,6 @@ def test_full_disk_ends_the_command_with_10(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One sentence and no traceback."""
-
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "", "/out")
 
@@ -266,6 +254,4 @@ def test_full_disk_ends_the_command_with_10(
     with pytest.raises(SystemExit) as ended:
         command([str(run), "--out", str(tmp_path / "out")])
     assert ended.value.code == CannotWrite.exit_code
-    assert capsys.readouterr().err == (
-        "Error: the roll-up could not be written: /out: No space left on device\n"
-    )
+    assert capsys.readouterr().err == ("Error: the roll-up could not be written: /out: No space left on device\n")

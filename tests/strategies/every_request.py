@@ -1,4 +1,7 @@
-"""Every public strategy of requests in strategies/, grouped by what it guarantees about the frame."""
+"""Every public strategy of requests in strategies/, grouped by its guarantee.
+
+The guarantees are about the frame.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finds one value of a strategy that meets a condition, and the smallest such value."""
+"""Search for one value of a strategy that meets a condition.
+
+It also finds the smallest such value.
+"""
 
 from __future__ import annotations
 

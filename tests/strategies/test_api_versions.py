@@ -39,9 +39,7 @@ TAGS = (TaggedField(100, b"\xff"), TaggedField(200, b""))
         pytest.param({"version": 2}, f"0012 0002 00000007 {CLIENT}", id="v2"),
         pytest.param({"version": -1}, f"0012 ffff 00000007 {CLIENT}", id="v-1"),
         pytest.param({"version": 3}, f"0012 0003 00000007 {CLIENT} 00 {SOFTWARE} 00", id="v3"),
-        pytest.param(
-            {"version": 5}, f"0012 0005 00000007 {CLIENT} 00 {SOFTWARE} 00 ffffffff 00", id="v5"
-        ),
+        pytest.param({"version": 5}, f"0012 0005 00000007 {CLIENT} 00 {SOFTWARE} 00 ffffffff 00", id="v5"),
         pytest.param(
             {"version": 99},
             f"0012 0063 00000007 {CLIENT} 00 {SOFTWARE} 00 ffffffff 00",
@@ -105,7 +103,6 @@ def test_note_of_a_broken_request_is_kept() -> None:
 
 @given(sent=api_versions_requests(min_version=2, max_version=4))
 def test_requests_keep_to_their_bounds(sent: Request) -> None:
-    """Both bounds are inclusive, and by default only version and correlation id vary."""
     assert 2 <= sent.api_version <= 4
     plain = build_request(version=sent.api_version, correlation_id=sent.correlation_id)
     assert sent == plain
@@ -174,9 +171,7 @@ def test_unserved_request_is_above_every_maximum(drawn: UnservedRequest, highest
     """Whatever a target serves, the version is higher and still an int16, and the rest is as drawn."""
     sent = drawn.above(highest)
     assert highest < sent.api_version <= 32767
-    assert sent == build_request(
-        version=min(highest + drawn.distance, 32767), correlation_id=drawn.correlation_id
-    )
+    assert sent == build_request(version=min(highest + drawn.distance, 32767), correlation_id=drawn.correlation_id)
 
 
 @given(drawn=unserved_requests(bodies=st.just(b"\xab")))

@@ -1,4 +1,7 @@
-"""Requests and steps of SASL that are wrong on purpose: each matches its note, reaches its kinds, and shrinks well."""
+"""Tests of requests and SASL steps that are wrong on purpose.
+
+Each matches its note, reaches all its kinds, and shrinks well.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hypothesis import given
 
 from strategies.api_versions import build_request
 from strategies.broken_requests import (
-    LARGEST_HARMLESS_SIZE,
+    MAX_HARMLESS_SIZE,
     flexible_requests_with_old_header,
     frames_with_wrong_size,
     malformed_requests,
@@ -92,7 +95,7 @@ def test_overrunning_tags_declare_small_sizes(sent: Request) -> None:
     if offset < len(section):
         _, offset = read_unsigned_varint(section, offset)
         size, _ = read_unsigned_varint(section, offset)
-        assert size <= LARGEST_HARMLESS_SIZE + 8
+        assert size <= MAX_HARMLESS_SIZE + 8
 
 
 def _in(part: str) -> Callable[[Request], bool]:
@@ -159,7 +162,7 @@ def test_wrong_size_is_the_one_that_the_note_names(sent: Request) -> None:
     size = int.from_bytes(sent.data[:SIZE_BYTES], signed=True)
     length = len(payload_of(sent))
     assert sent.broken == f"size prefix {size} on {length} bytes"
-    assert size < 0 or length < size <= LARGEST_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
+    assert size < 0 or length < size <= MAX_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
 
 
 MUTATION = re.compile(r"(\d+) bytes at (\d+) replaced by (nothing|[0-9a-f]+)")
@@ -261,14 +264,11 @@ def test_every_kind_is_drawn() -> None:
         broken_sasl_steps(),
         {
             "null-mechanism": lambda step: step == build_handshake_of_length(1, -1),
-            "long-mechanism": lambda step: (
-                step.api_key == SASL_HANDSHAKE_KEY and len(step.data) > 500
-            ),
+            "long-mechanism": lambda step: step.api_key == SASL_HANDSHAKE_KEY and len(step.data) > 500,
             "null-token": lambda step: step == build_authenticate_of_length(0, -1),
             "null-compact-token": lambda step: step == build_authenticate_of_length(2, -1),
             "token-that-is-a-request": lambda step: (
-                step.api_version == BARE_TOKEN
-                and step == build_token_of_frame(build_request(version=3))
+                step.api_version == BARE_TOKEN and step == build_token_of_frame(build_request(version=3))
             ),
             "odd-tags": lambda step: "tags" in step.broken,
         },

@@ -99,11 +99,10 @@ def test_replaced_cluster_has_another_id() -> None:
     assert second_node.connections == (other,)
 
 
-@pytest.mark.parametrize(
-    ("listener", "closes_after"), [("plaintext", 2), ("ssl", 2), ("sasl_plaintext", 5)]
-)
+@pytest.mark.parametrize(("listener", "closes_after"), [("plaintext", 2), ("ssl", 2), ("sasl_plaintext", 5)])
 def test_first_connection_serves_two_requests(listener: str, closes_after: int) -> None:
-    """A connection with SASL closes after the two steps of authentication, a table before and after them, and Metadata."""
+    """A connection with SASL closes after the two steps of authentication, a table before and after them, and
+    Metadata."""
     script = changing_broker(with_table(ITSELF), listener=listener)
     assert script.nodes[0].connections[0].closes_after == closes_after
     assert script.timeout_ms == SUCCESS_MS
@@ -111,7 +110,6 @@ def test_first_connection_serves_two_requests(listener: str, closes_after: int) 
 
 @pytest.mark.parametrize("closes_after", [1, 3])
 def test_closing_broker_gives_enough_connections(closes_after: int) -> None:
-    """It closes each after as many responses as it is given, and the play ends some connections later."""
     (node,) = closing_broker(closes_after).nodes
     assert [each.closes_after for each in node.connections] == [closes_after]
     assert closing_broker(closes_after).ends_after == closes_after + ENOUGH_RESPONSES
@@ -142,7 +140,6 @@ def test_table_lists_the_steps_of_a_client(
     steps: dict[int, int],
     are_listed: bool,
 ) -> None:
-    """Both requests are listed in the client's versions; a bare token has none."""
     script = broker_with_sasl_ranges(handshake, authenticate)
     assert lists_steps(script, steps) is are_listed
 

@@ -1,4 +1,7 @@
-"""Ids: wrong ids differ, half-given ids lack one of two, and node ids fit an int32."""
+"""Tests of generated ids: wrong ids, half-given ids and node ids.
+
+Wrong ids differ, half-given ids lack one of two, and node ids fit an int32.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every strategy of requests: safe keys, safe sizes, and allowed reactions."""
+"""Every strategy of requests has safe keys, safe sizes and allowed reactions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference_model.broker.rules.oracle import reactions
 from reference_model.judging.stored_inputs import cut_frames
 from reference_model.profiles.profile import FOLDER
-from strategies.broken_requests import LARGEST_HARMLESS_SIZE
+from strategies.broken_requests import MAX_HARMLESS_SIZE
 from tests.reference_model.broker.release_lines import IDENTITY, LINES, profile_at
 from tests.strategies.every_request import (
     BROKEN_IN_SIZE,
@@ -43,7 +43,6 @@ def size_of(request: Request) -> int:
 
 
 def test_every_strategy_of_requests_is_looked_at() -> None:
-    """These tests miss no public strategy of requests."""
     assert {*EVERY_NAME, *OTHER_APIS} == EVERY_REQUEST.keys()
 
 
@@ -57,7 +56,8 @@ enough = settings(max_examples=25)
 def test_request_is_harmless_and_says_what_is_broken(data: st.DataObject, name: str) -> None:
     """No generated request can change a broker, or make it allocate much, and one that is wrong on purpose has a note.
 
-    Its API key is 18, or a key that no API has, or it is never read. Its size prefix is true, negative, above the limit, or small.
+    Its API key is 18, or a key that no API has, or it is never read. Its size prefix is true, negative, above the
+    limit, or small.
     """
     sent = data.draw(EVERY_REQUEST[name])
     frames = cut_frames(sent.data)
@@ -69,7 +69,7 @@ def test_request_is_harmless_and_says_what_is_broken(data: st.DataObject, name: 
     size = size_of(sent)
     if name not in BROKEN_IN_SIZE:
         assert size == len(payload_of(sent))
-    assert size <= LARGEST_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
+    assert size <= MAX_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
     assert sent.broken or name not in {*BROKEN_IN_WHOLE_FRAMES, *BROKEN_IN_SIZE}
 
 
@@ -100,9 +100,7 @@ def test_well_formed_request_decodes_to_what_is_meant(data: st.DataObject, name:
 @pytest.mark.parametrize("name", WELL_FORMED)
 @given(data=st.data(), release=st.sampled_from(LINES))
 @enough
-def test_well_formed_request_is_never_closed_by_the_oracle(
-    data: st.DataObject, name: str, release: str
-) -> None:
+def test_well_formed_request_is_never_closed_by_the_oracle(data: st.DataObject, name: str, release: str) -> None:
     """The oracle answers a valid request on every release; only 0.11 may stay silent."""
     sent = data.draw(EVERY_REQUEST[name])
     for reaction in reactions(payload_of(sent), profile_at(release), IDENTITY):
@@ -116,9 +114,7 @@ NEVER_SERVED = sorted(set(BROKEN_IN_WHOLE_FRAMES) - {"mutated_requests"})
 @pytest.mark.parametrize("name", NEVER_SERVED)
 @given(data=st.data(), release=st.sampled_from(LINES))
 @enough
-def test_broken_request_is_never_served_by_the_oracle(
-    data: st.DataObject, name: str, release: str
-) -> None:
+def test_broken_request_is_never_served_by_the_oracle(data: st.DataObject, name: str, release: str) -> None:
     """The oracle never serves a broken request; if its version is supported, it is closed or ignored."""
     sent = data.draw(EVERY_REQUEST[name])
     profile = profile_at(release)

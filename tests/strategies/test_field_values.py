@@ -1,4 +1,7 @@
-"""Values of fields: which bounds each strategy keeps, and what it reaches besides the tails in `conformance/mutation/tails.py`."""
+"""Tests of the values of fields: the bounds that each strategy keeps.
+
+They also check which values are reached besides the tails in `conformance/mutation/tails.py`.
+"""
 
 from __future__ import annotations
 
@@ -178,9 +181,7 @@ def test_illegal_texts_reach() -> None:
             "longest": lambda text: len(text.encode()) == 32767,
             "long-and-wrong-at-the-end": lambda text: len(text) > 99 and text[-1] == "\n",
             "long-and-wrong-at-the-start": lambda text: len(text) > 99 and text[0] == "_",
-            "long-and-wrong-inside": lambda text: (
-                len(text) > 99 and text[:9].isalnum() and text[-9:].isalnum()
-            ),
+            "long-and-wrong-inside": lambda text: len(text) > 99 and text[:9].isalnum() and text[-9:].isalnum(),
         },
     )
 

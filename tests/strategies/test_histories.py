@@ -8,7 +8,7 @@ from hypothesis import find
 from conformance.failures.drawn_values import read_values
 from strategies.histories import (
     ALONE,
-    MOST_EARLIER,
+    MAX_EARLIER,
     ConnectionHistory,
     Earlier,
     after,
@@ -32,7 +32,7 @@ def test_every_kind_is_drawn(kind: Earlier) -> None:
 
 def test_histories_are_short_and_of_both_kinds() -> None:
     """Up to three requests come one by one, or in one write with the judged one."""
-    find_any(histories(), lambda drawn: len(drawn.earlier) == MOST_EARLIER and drawn.at_once)
+    find_any(histories(), lambda drawn: len(drawn.earlier) == MAX_EARLIER and drawn.at_once)
     find_any(histories(), lambda drawn: len(drawn.earlier) > 1 and not drawn.at_once)
 
 

@@ -1,4 +1,7 @@
-"""Hypothesis keeps the parts of a test where the adapter looks for them, and treats a body's results as the suite expects."""
+"""Tests of the facts about Hypothesis on which the adapter relies.
+
+Hypothesis keeps the parts of a test where the adapter looks for them, and treats a body's results as the suite expects.
+"""
 
 from __future__ import annotations
 
@@ -163,8 +166,6 @@ def test_assumption_outside_of_hypothesis_only_rejects() -> None:
 
 
 def test_state_machine_runs_while_an_example_is_drawn() -> None:
-    """Its loop takes its decisions from the example's data, and the machine is the example's runner."""
-
     class NumberMachine(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()

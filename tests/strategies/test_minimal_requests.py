@@ -1,4 +1,7 @@
-"""Minimal requests: one for each version of each API, from a data file without superfluous entries."""
+"""There is one minimal request for each version of each API.
+
+The requests come from a data file without superfluous entries.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scripts of brokers that are newer than a client, slow, or failing: the rare ones of each kind are drawn."""
+"""Rare scripts of newer, slow or failing brokers are drawn.
+
+The brokers are newer than the client, slow, or failing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Odd frames: negative sizes, short payloads, parts of frames, and frames of an exact size."""
+"""Tests of odd frames: sizes, short payloads and parts of frames.
+
+Sizes may be negative. Frames of an exact size are generated, too.
+"""
 
 from __future__ import annotations
 
@@ -56,26 +59,21 @@ def test_small_size_leaves_bytes_to_the_next_frame(sent: Request) -> None:
 
 @pytest.mark.parametrize("is_refused", [True, False])
 @pytest.mark.parametrize("is_complete", [True, False])
-def test_small_sizes_cut_requests_and_follow_complete_ones(
-    is_complete: bool, is_refused: bool
-) -> None:
+def test_small_sizes_cut_requests_and_follow_complete_ones(is_complete: bool, is_refused: bool) -> None:
     """A cut request and a complete one are both followed by a frame, and by a size that is refused."""
 
     def meets(sent: Request) -> bool:
         frames = cut_frames(sent.data)
         plain = len(frames.complete[0].data) if frames.complete else 0
         complete = plain >= len(build_request(version=sent.api_version).data)
-        return (
-            complete == is_complete
-            and frames.size_is_refused == is_refused
-            and not frames.awaits_more
-        )
+        return complete == is_complete and frames.size_is_refused == is_refused and not frames.awaits_more
 
     assert find_any(frames_with_small_size(), meets)
 
 
 def test_frame_inside_a_client_id_is_a_request_of_its_own() -> None:
-    """With the right size the bytes are one request whose client id is a request; with the small one they are two frames."""
+    """With the right size the bytes are one request whose client id is a request; with the small one they are two
+    frames."""
     inner = build_request(version=3, correlation_id=8)
     sent = build_with_frame_inside(inner)
     first, second = cut_frames(sent.data).all
@@ -93,9 +91,7 @@ def test_other_protocols_begin_with_a_size_above_every_limit(protocol: str) -> N
     """Read as a size, the first four bytes are refused before anything is allocated; each protocol is drawn."""
     sent = build_first_bytes(protocol)
     assert int.from_bytes(sent.data[:SIZE_BYTES], signed=True) > SOCKET_REQUEST_MAX_BYTES
-    assert find_any(
-        first_bytes_of_other_protocols(), lambda drawn: drawn.broken == f"bytes of {protocol}"
-    )
+    assert find_any(first_bytes_of_other_protocols(), lambda drawn: drawn.broken == f"bytes of {protocol}")
 
 
 def test_a_plain_request_may_follow_another_protocol() -> None:

@@ -1,4 +1,7 @@
-"""Odd requests, and those with two faults: each is odd in the way it claims, and every field is reached."""
+"""Tests of odd requests, and of requests with two faults.
+
+Each request is odd in the way that its note states. Every field is reached.
+"""
 
 from __future__ import annotations
 
@@ -209,8 +212,7 @@ def test_mixed_request_has_its_literal_bytes() -> None:
     """The instance id stands before the tag section, and the body is that of its own version."""
     sent = build_mixed(6, 3, 0, instance_id=UUID(int=1))
     assert sent.data[SIZE_BYTES:] == bytes.fromhex(
-        "0012 0006 00000007 0011 6b61666b612d636f6e666f726d616e6365"
-        "00000000000000000000000000000001 00"
+        "0012 0006 00000007 0011 6b61666b612d636f6e666f726d616e636500000000000000000000000000000001 00"
     )
 
 

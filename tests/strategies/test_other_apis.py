@@ -1,4 +1,7 @@
-"""Requests of other APIs: a header and some bytes, and any tag section in a header."""
+"""Tests of requests of other APIs, with any tag section in a header.
+
+Such a request has a header and some bytes.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,6 @@ def test_header_says_what_is_meant(sent: Request) -> None:
     ],
 )
 def test_whole_requests_have_their_literal_bytes(sent: Request, data: str) -> None:
-    """Both requests are drawn, match Kafka's schemas, and are not marked as broken."""
     find_any(whole_requests(), lambda drawn: drawn == sent)
     assert sent.data == bytes.fromhex(data)
     assert not sent.broken

@@ -1,4 +1,7 @@
-"""Scripts for clients: each strategy reaches its extremes, and can be read back; the steps of SASL come on top."""
+"""Tests of scripts for clients.
+
+Each strategy reaches its extremes, and its scripts can be read back. SASL steps are tested in addition.
+"""
 
 from __future__ import annotations
 
@@ -201,10 +204,7 @@ def test_broker_that_heals_lets_no_client_wait(script: Script) -> None:
 def refusals(script: Script) -> list[Answer]:
     """Return what versions get that the brokers of a script do not support."""
     return [
-        connection.refusal
-        for node in script.nodes
-        for connection in node.connections
-        if connection.refusal is not None
+        connection.refusal for node in script.nodes for connection in node.connections if connection.refusal is not None
     ]
 
 
@@ -250,9 +250,7 @@ def first(script: Script) -> Answer:
         (brokers_that_refuse_login, lambda s: s == broker_that_refuses_login("close", (0, 0))),
         (
             brokers_of_the_future,
-            lambda s: any(
-                key > 255 and key & 255 == METADATA_KEY for key, *_ in first(s).table.entries
-            ),
+            lambda s: any(key > 255 and key & 255 == METADATA_KEY for key, *_ in first(s).table.entries),
         ),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
         (flexible_brokers, lambda s: first(s).delay_ms > 400),
@@ -303,9 +301,7 @@ def first(script: Script) -> Answer:
         (clusters_with_an_old_node, lambda s: s == cluster_with_an_old_node(2)),
     ],
 )
-def test_extreme_is_drawn(
-    strategy: Callable[[], st.SearchStrategy[Script]], extreme: Callable[[Script], bool]
-) -> None:
+def test_extreme_is_drawn(strategy: Callable[[], st.SearchStrategy[Script]], extreme: Callable[[Script], bool]) -> None:
     """The rare scripts of each kind are drawn."""
     assert find_any(strategy(), extreme)
 

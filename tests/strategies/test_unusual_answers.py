@@ -1,4 +1,7 @@
-"""Scripts of healthy brokers with responses of an unusual form, and bytes of other protocols: each kind is drawn, and can be read back."""
+"""Tests of scripts with responses of an unusual form, and of other protocols.
+
+The scripts of unusual responses are those of healthy brokers. Each kind of script is drawn, and can be read back.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +47,7 @@ def first(script: Script) -> Answer:
         (brokers_that_talk_nonsense, lambda s: first(s).appended == TLS_ALERT),
     ],
 )
-def test_extreme_is_drawn(
-    strategy: Callable[[], st.SearchStrategy[Script]], is_it: Callable[[Script], bool]
-) -> None:
+def test_extreme_is_drawn(strategy: Callable[[], st.SearchStrategy[Script]], is_it: Callable[[Script], bool]) -> None:
     """The rare scripts are among those that are drawn."""
     assert is_it(find_any(strategy(), is_it))
 

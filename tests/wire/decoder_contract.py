@@ -1,4 +1,7 @@
-"""The contract of every decoder: checked on complete bytes, on every prefix and with trailing bytes."""
+"""The contract of every decoder.
+
+It is checked on complete bytes, on every prefix and with trailing bytes.
+"""
 
 from __future__ import annotations
 

@@ -26,13 +26,7 @@ _VALUES: Mapping[FieldType, Any] = {
 
 def filled_message(message: type[Any], version: int) -> Any:
     """Return a message in which every field of the version differs from its type's zero."""
-    return message(
-        **{
-            field.name: _filled(field, version)
-            for field in message.FIELDS
-            if version in field.versions
-        }
-    )
+    return message(**{field.name: _filled(field, version) for field in message.FIELDS if version in field.versions})
 
 
 def _filled(field: Field, version: int) -> Any:

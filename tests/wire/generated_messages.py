@@ -1,4 +1,4 @@
-"""Generated messages of every class and version, built from the field tables alone.
+"""Generated messages of every class and version, from the field tables alone.
 
 Independent of `strategies/`, so that neither can hide the other's faults.
 """
@@ -77,9 +77,7 @@ LAYOUTS = (*KAFKA_LAYOUTS, *(MessageLayout(EveryType, version) for version in ra
 def messages(layout: MessageLayout) -> st.SearchStrategy[Any]:
     """Messages that only have the fields of their version."""
     message, version = layout
-    values = {
-        each.name: _values(each, version) for each in message.FIELDS if version in each.versions
-    }
+    values = {each.name: _values(each, version) for each in message.FIELDS if version in each.versions}
     if version in message.FLEXIBLE:
         values["unknown_tagged_fields"] = _unknown_tagged_fields(message)
     return st.builds(message, **values)
@@ -101,7 +99,5 @@ def _values(each: Field, version: int) -> st.SearchStrategy[Any]:
 def _unknown_tagged_fields(message: type[Message]) -> st.SearchStrategy[tuple[TaggedField, ...]]:
     known = {each.tag for each in message.FIELDS}
     tags = st.integers(0, 300) | st.integers(0, UINT32_MAX)
-    fields = st.dictionaries(
-        tags.filter(lambda tag: tag not in known), st.binary(max_size=5), max_size=3
-    )
+    fields = st.dictionaries(tags.filter(lambda tag: tag not in known), st.binary(max_size=5), max_size=3)
     return fields.map(lambda found: tuple(TaggedField(*each) for each in sorted(found.items())))

@@ -14,8 +14,7 @@ from wire.primitives import TaggedField
 
 _FOLDER = Path(__file__).parents[1] / "vectors"
 MESSAGES: Mapping[str, type[Any]] = {
-    message.__name__: message
-    for message in (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)
+    message.__name__: message for message in (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)
 }
 
 

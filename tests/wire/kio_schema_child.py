@@ -1,7 +1,9 @@
-"""A program that reads messages of any API with kio and writes them again: JSON lines in and out.
+"""A program that reads messages of any API with kio and writes them again.
 
-It runs in its own process because kio's native reader may abort. A case is an API's name, a version, "request" or "response", and
-bytes in hexadecimal; the answer to one that kio does not know is null.
+Input and output are JSON lines.
+
+It runs in its own process because kio's native reader may abort. A case is an API's name, a version, "request" or
+"response", and bytes in hexadecimal; the answer to one that kio does not know is null.
 """
 
 from __future__ import annotations

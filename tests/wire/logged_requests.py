@@ -1,4 +1,7 @@
-"""Entries as real brokers wrote them, one of each form, and what they say. Long requests and responses are shortened."""
+"""Entries as real brokers wrote them, one of each form, and their meaning.
+
+Long requests and responses are shortened.
+"""
 
 from __future__ import annotations
 
@@ -60,18 +63,14 @@ ENTRIES: dict[str, tuple[bytes, LoggedRequest]] = {
         b"correlationId=3) -- {key=g1,key_type=0,_tagged_fields={}},response:{throttle_time_ms=0,error_code=15} from connection "
         b"127.0.0.1:49083-127.0.0.1:39872-1;" + _TIMES + b",clientInformation:ClientInformation("
         b"softwareName=confluent-kafka-python, softwareVersion=2.16.1-rdkafka-2.16.0)" + _END,
-        LoggedRequest(
-            10, 2, "shop", "127.0.0.1", USER, "confluent-kafka-python", "2.16.1-rdkafka-2.16.0"
-        ),
+        LoggedRequest(10, 2, "shop", "127.0.0.1", USER, "confluent-kafka-python", "2.16.1-rdkafka-2.16.0"),
     ),
     "2.8": (
         b'[2026-11-27 02:45:41,885] DEBUG Completed request:{"isForwarded":false,"requestHeader":{"requestApiKey":18,'
         b'"requestApiVersion":3,"correlationId":0,"clientId":"named","requestApiKeyName":"API_VERSIONS"},"request":'
         b'{"clientSoftwareName":"my-app","clientSoftwareVersion":"1.2.3"},"response":{"errorCode":0,"apiKeys":[{"apiKey":0,'
         b'"minVersion":0,"maxVersion":9},{"apiKey":1,"minVersion":0,"maxVersion":12}],"throttleTimeMs":0},"connection":'
-        b'"127.0.0.1:45663-127.0.0.1:58800-3",'
-        + _JSON_TIMES
-        + b'"clientInformation":{"softwareName":"unknown",'
+        b'"127.0.0.1:45663-127.0.0.1:58800-3",' + _JSON_TIMES + b'"clientInformation":{"softwareName":"unknown",'
         b'"softwareVersion":"unknown"}}' + _END,
         LoggedRequest(18, 3, "named", "127.0.0.1", USER, "my-app", "1.2.3"),
     ),
@@ -84,9 +83,7 @@ ENTRIES: dict[str, tuple[bytes, LoggedRequest]] = {
         + _JSON_TIMES
         + b'"clientInformation":{"softwareName":"apache-kafka-java","softwareVersion":"4.4.0"}}'
         + _END,
-        LoggedRequest(
-            3, 0, 'x clientId="quoted", \\ \n newline ü', "::1", USER, "apache-kafka-java", "4.4.0"
-        ),
+        LoggedRequest(3, 0, 'x clientId="quoted", \\ \n newline ü', "::1", USER, "apache-kafka-java", "4.4.0"),
     ),
 }
 """By release, and what is special: the line and what it says."""

@@ -22,9 +22,7 @@ CASES = [
 
 def payload_of(api: Api, version: int, *nodes: tuple[str, int]) -> bytes:
     """Return the response of a cluster with nodes at these addresses."""
-    request: Any = api.request(
-        **({"coordinator_keys": ("a group",)} if api is FIND_COORDINATOR else {})
-    )
+    request: Any = api.request(**({"coordinator_keys": ("a group",)} if api is FIND_COORDINATOR else {}))
     numbered = [(number, *address) for number, address in enumerate(nodes, 1)]
     response = cluster_response(api, request, nodes=numbered, cluster_id="a-cluster")
     return api.response_payload(response, version, correlation_id=7)
@@ -64,7 +62,8 @@ LEADERS = [
 
 
 def leaders_of(api: Api, version: int, *leaders: tuple[str, int]) -> bytes:
-    """Return a response in which every field has a value; it names new leaders at these addresses if its version can."""
+    """Return a response in which every field has a value; it names new leaders at these addresses if its version
+    can."""
     response = filled_message(api.response, version)
     if version >= FIRST_WITH_LEADERS.get(api.api_key, 0):
         named = [{"node_id": 1, "host": host, "port": port} for host, port in leaders]
@@ -75,7 +74,6 @@ def leaders_of(api: Api, version: int, *leaders: tuple[str, int]) -> bytes:
 
 @pytest.mark.parametrize(("api", "version"), LEADERS)
 def test_new_leaders_of_partitions_are_replaced(api: Api, version: int) -> None:
-    """They are found and replaced wherever a version can name them, and nothing else changes."""
     before = leaders_of(api, version, BROKER, OTHER)
     can_name_them = version >= FIRST_WITH_LEADERS.get(api.api_key, 0)
     found = (BROKER, OTHER) if can_name_them else ()

@@ -1,4 +1,7 @@
-"""The codec: the decoder contract for every message and version, round trips, traces and `raw`."""
+"""Tests of the codec: decoder contract, round trips, traces and `raw`.
+
+The decoder contract is checked for every message and version.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +45,7 @@ def test_message_keeps_the_decoder_contract(layout: MessageLayout, data: st.Data
 @EACH_LAYOUT
 @FEW
 @given(data=st.data(), behind=st.binary(min_size=1, max_size=3))
-def test_bytes_after_a_message_are_refused(
-    layout: MessageLayout, data: st.DataObject, behind: bytes
-) -> None:
+def test_bytes_after_a_message_are_refused(layout: MessageLayout, data: st.DataObject, behind: bytes) -> None:
     """Decoding exactly one message accepts its bytes and blames any that follow."""
     message, encoded = _encoded(layout, data)
     assert decode(layout.message, encoded, version=layout.version) == message
@@ -76,9 +77,7 @@ def _sorted_tags(message: Any) -> Any:
 @EACH_LAYOUT
 @FEW
 @given(data=st.data())
-def test_damaged_message_is_refused_inside_its_bytes_or_understood(
-    layout: MessageLayout, data: st.DataObject
-) -> None:
+def test_damaged_message_is_refused_inside_its_bytes_or_understood(layout: MessageLayout, data: st.DataObject) -> None:
     """Damaged bytes raise an error that blames some of them, or decode to a message that can be encoded."""
     damaged = _damaged(_encoded(layout, data)[1], data)
     outcome = attempt(layout.read, damaged)
@@ -138,9 +137,7 @@ def test_trace_covers_every_byte_once(layout: MessageLayout, data: st.DataObject
 
 def test_trace_has_its_literal_spans() -> None:
     """The trace of one response is the list written out here."""
-    encoded = bytes.fromhex(
-        "0023 02 0012 0000 0005 00 00000001 02 01 08 0000000000000009 8001 02 abcd"
-    )
+    encoded = bytes.fromhex("0023 02 0012 0000 0005 00 00000001 02 01 08 0000000000000009 8001 02 abcd")
     spans: list[Span] = []
     decode(ApiVersionsResponse, encoded, version=3, trace=spans)
     assert spans == [
@@ -183,16 +180,13 @@ def test_tags_are_understood_in_any_order(layout: MessageLayout, data: st.DataOb
     headers = [span for span in spans if re.fullmatch(r"tagged_fields\[\d+\]", span.field_path)]
     bounds = [*(span.start for span in headers), len(encoded)]
     fields = [
-        TaggedField(header.value, encoded[header.end : end])
-        for header, end in zip(headers, bounds[1:], strict=True)
+        TaggedField(header.value, encoded[header.end : end]) for header, end in zip(headers, bounds[1:], strict=True)
     ]
     shuffled = tuple(data.draw(st.permutations(fields)))
     moved = encoded[: section.start] + write_raw_tagged_fields(shuffled)
     decoded = decode(layout.message, moved, version=layout.version)
     assert decoded.tag_order == tuple(each.tag for each in shuffled)
-    assert decoded.unknown_tagged_fields == tuple(
-        each for each in shuffled if each in message.unknown_tagged_fields
-    )
+    assert decoded.unknown_tagged_fields == tuple(each for each in shuffled if each in message.unknown_tagged_fields)
     assert encode(decoded, version=layout.version) == encoded
 
 
@@ -267,16 +261,10 @@ def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str)
 @EACH_LAYOUT
 @FEW
 @given(data=st.data(), junk=st.binary(max_size=4))
-def test_raw_replaces_exactly_one_untagged_field(
-    layout: MessageLayout, data: st.DataObject, junk: bytes
-) -> None:
+def test_raw_replaces_exactly_one_untagged_field(layout: MessageLayout, data: st.DataObject, junk: bytes) -> None:
     """Raw bytes of a field change no byte before or after it."""
     message, encoded = _encoded(layout, data)
-    names = [
-        each.name
-        for each in layout.message.FIELDS
-        if layout.version in each.versions and each.tag is None
-    ]
+    names = [each.name for each in layout.message.FIELDS if layout.version in each.versions and each.tag is None]
     spans: list[Span] = []
     decode(layout.message, encoded, version=layout.version, trace=spans)
     for name in names:

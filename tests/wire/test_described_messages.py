@@ -1,4 +1,7 @@
-"""The messages that are described by hand, ApiVersions and headers among them, compared with Kafka's own schemas and with literals."""
+"""Hand-written message descriptions compared with Kafka's schemas and literals.
+
+ApiVersions and headers are among them.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +125,6 @@ def test_describe_cluster_lists_all_nodes(version: int) -> None:
 
 
 def test_metadata_v1_has_its_literal_bytes() -> None:
-    """One node: id, host, port, null rack; then the controller and no topics."""
     api = CLUSTER_APIS[3]
     message = cluster_response(api, api.request(), nodes=NODES[:1], cluster_id="some")
     broker = bytes.fromhex("00000001") + b"\x00\x03one" + bytes.fromhex("00002384 ffff")
@@ -181,9 +183,7 @@ def test_constants_agree_with_the_tables() -> None:
     fields = {each.name: each for each in (*ApiVersionsRequest.FIELDS, *ApiVersionsResponse.FIELDS)}
     first = api_versions.FIRST_VERSION_WITH_CLUSTER_CHECK
     assert fields["cluster_id"].versions.first == fields["node_id"].versions.first == first
-    assert (
-        fields["throttle_time_ms"].versions.first == api_versions.FIRST_VERSION_WITH_THROTTLE_TIME
-    )
+    assert fields["throttle_time_ms"].versions.first == api_versions.FIRST_VERSION_WITH_THROTTLE_TIME
     for message in (ApiVersionsRequest, ApiVersionsResponse, ApiVersion):
         assert message.FLEXIBLE.first == api_versions.FIRST_FLEXIBLE_VERSION
     assert MessageLayout(ApiVersionsRequest, api_versions.NEWEST_VERSION) in KAFKA_LAYOUTS

@@ -1,4 +1,7 @@
-"""Every kind of decode error, with the field and the bytes that it blames, and the data of errors."""
+"""Tests of decode errors: the field and bytes that each kind blames.
+
+They also check the data of errors.
+"""
 
 from __future__ import annotations
 
@@ -197,17 +200,13 @@ def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> 
             id="tagged",
         ),
         pytest.param(
-            ApiVersionsResponse(
-                error_code=ErrorCode.NONE, unknown_tagged_fields=(TaggedField(3, b"\x01"),)
-            ),
+            ApiVersionsResponse(error_code=ErrorCode.NONE, unknown_tagged_fields=(TaggedField(3, b"\x01"),)),
             3,
             "tag 3 is a known one or occurs twice",
             id="known-tag",
         ),
         pytest.param(
-            ApiVersionsRequest(
-                unknown_tagged_fields=(TaggedField(9, b""), TaggedField(9, b"\x01"))
-            ),
+            ApiVersionsRequest(unknown_tagged_fields=(TaggedField(9, b""), TaggedField(9, b"\x01"))),
             3,
             "tag 9 is a known one or occurs twice",
             id="tag-twice",
@@ -223,9 +222,7 @@ def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> 
         ),
     ],
 )
-def test_value_that_does_not_fit_is_an_encode_error(
-    message: Any, version: int, sentence: str
-) -> None:
+def test_value_that_does_not_fit_is_an_encode_error(message: Any, version: int, sentence: str) -> None:
     """An encode error names the field and the value."""
     with pytest.raises(EncodeError) as caught:
         encode(message, version=version)

@@ -68,9 +68,7 @@ def test_request_is_that_of_the_clients_library(vector: dict[str, Any]) -> None:
         pytest.param(-1, {}, "0000000f 0012 ffff 00000007 0005 70726f6265", id="negative-version-in-the-first"),
     ],
 )  # fmt: skip
-def test_wrong_request_has_its_literal_bytes(
-    api_version: int, wrong: dict[str, Any], expected: str
-) -> None:
+def test_wrong_request_has_its_literal_bytes(api_version: int, wrong: dict[str, Any], expected: str) -> None:
     """What is wrong on purpose is in the bytes; the intended header and body stay available."""
     sent = encode_request(_header(api_version), BODY, broken="said so", **wrong)
     assert sent.data == bytes.fromhex(expected)
@@ -95,7 +93,6 @@ def test_header_version_of_another_api_has_to_be_given_once() -> None:
 
 @pytest.mark.parametrize(("api_version", "body"), [(0, BODY), (3, b"")], ids=["v0", "bytes"])
 def test_raw_for_a_field_that_is_not_there_is_refused(api_version: int, body: Any) -> None:
-    """Neither v0 nor a body of bytes has the field."""
     with pytest.raises(EncodeError):
         encode_request(_header(api_version), body, raw_body={"client_software_name": b""})
 
@@ -110,9 +107,7 @@ def test_request_reads_back_as_meant(api_version: int, name: str, trailing: byte
     payload = reader.next_payload()
     assert payload is not None
     assert reader.unread == b""
-    header, end = decode_prefix(
-        RequestHeader, payload, version=request_header_version(18, api_version)
-    )
+    header, end = decode_prefix(RequestHeader, payload, version=request_header_version(18, api_version))
     assert header == sent.header
     layout = min(max(api_version, 0), 5)
     decoded, end = decode_prefix(ApiVersionsRequest, payload, version=layout, offset=end)
@@ -124,10 +119,7 @@ def test_request_reads_back_as_meant(api_version: int, name: str, trailing: byte
     ("correlation_id", "own"),
     [(7, "05e471e1"), (0, "05e471e1"), (SENTINEL_CORRELATION_ID, "05e471e2")],
 )
-def test_sentinel_is_a_v0_request_with_another_correlation_id(
-    correlation_id: int, own: str
-) -> None:
-    """It is always the same, unless the request before it has its correlation id."""
+def test_sentinel_is_a_v0_request_with_another_correlation_id(correlation_id: int, own: str) -> None:
     sentinel = sentinel_for(correlation_id)
     assert sentinel.data == bytes.fromhex(f"00000012 0012 0000 {own} 0008 73656e74696e656c")
 
@@ -148,9 +140,7 @@ def test_sentinel_before_authentication_is_a_handshake() -> None:
         pytest.param(None, b"\x00\x00", "0000", id="stray"),
     ],
 )
-def test_received_is_everything_that_came(
-    payload: bytes | None, stray: bytes, received: str
-) -> None:
+def test_received_is_everything_that_came(payload: bytes | None, stray: bytes, received: str) -> None:
     """`received` returns all bytes of an exchange, as they came."""
     request = Request(data=b"", header=_header(0))
     exchange = Exchange(request=request, outcome=Outcome.CLOSED, payload=payload, stray=stray)
@@ -174,9 +164,7 @@ def test_step_keeps_the_order_of_a_response_and_the_sentinels(arrival: Arrival) 
     exchange = Exchange(request=request, outcome=Outcome.ANSWER, payload=b"\1", arrival=arrival)
     step = Step(connection=0, exchanges=(exchange,), sentinel=True, following=(b"\2", b"\3"))
     order = "02 01 03" if arrival.sentinel_came_first else "01 02 03"
-    assert step.received == b"".join(
-        bytes.fromhex("00000001") + bytes([each]) for each in bytes.fromhex(order)
-    )
+    assert step.received == b"".join(bytes.fromhex("00000001") + bytes([each]) for each in bytes.fromhex(order))
 
 
 @pytest.mark.parametrize(
@@ -204,9 +192,7 @@ def test_step_that_does_nothing_else_closes(step: Step, closes: bool) -> None:
         pytest.param(3, 0, "", "other", id="Metadata"),
     ],
 )
-def test_kind_of_a_request_is_one_of_few(
-    api_key: int, api_version: int, broken: str, kind: str
-) -> None:
+def test_kind_of_a_request_is_one_of_few(api_key: int, api_version: int, broken: str, kind: str) -> None:
     """`kind` names known versions of ApiVersions, and marks bytes that are wrong on purpose."""
     header = _header(api_version, api_key)
     assert encode_request(header, b"", header_version=1, broken=broken).kind == kind

@@ -1,4 +1,7 @@
-"""JSON of other programs: every text that is read can be written, and nothing but a ValueError is raised."""
+"""Every text read from other programs' JSON can be written.
+
+Reading raises nothing but a ValueError.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,6 @@ def test_lone_surrogates_are_replaced(text: str | bytes, value: object) -> None:
     ],
 )
 def test_everything_else_is_a_value_error(text: str | bytes) -> None:
-    """Also what is nested so deeply that Python cannot read it."""
     with pytest.raises(ValueError, match=r"."):
         read_foreign_json(text)
 

@@ -67,9 +67,7 @@ def test_what_comes_in_pieces_is_hidden() -> None:
 
 
 @given(payloads=PAYLOADS, after=st.binary(max_size=3), data=st.data())
-def test_stream_is_cut_into_its_payloads(
-    payloads: list[bytes], after: bytes, data: st.DataObject
-) -> None:
+def test_stream_is_cut_into_its_payloads(payloads: list[bytes], after: bytes, data: st.DataObject) -> None:
     """Fed at once or in any pieces, it returns its payloads and keeps the bytes after them."""
     stream = b"".join(encode_frame(payload) for payload in payloads) + after
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))
@@ -88,14 +86,10 @@ def test_stream_is_cut_into_its_payloads(
         pytest.param("ffffffff", NegativeLength, "frame size -1", id="minus-1"),
         pytest.param("80000000", NegativeLength, "frame size -2147483648", id="minimum"),
         pytest.param("00000009", FrameTooLarge, "frame size 9 is above the bound of 8", id="above"),
-        pytest.param(
-            "47455420", FrameTooLarge, "frame size 1195725856 is above the bound of 8", id="GET"
-        ),
+        pytest.param("47455420", FrameTooLarge, "frame size 1195725856 is above the bound of 8", id="GET"),
     ],
 )
-def test_wrong_size_is_refused_with_its_four_bytes(
-    prefix: str, kind: type[DecodeError], problem: str
-) -> None:
+def test_wrong_size_is_refused_with_its_four_bytes(prefix: str, kind: type[DecodeError], problem: str) -> None:
     """A size out of bounds is refused as soon as its four bytes are there, and every time after."""
     reader = FrameReader(max_frame_bytes=8)
     reader.receive_data(encode_frame(b"before") + bytes.fromhex(prefix)[:3])
@@ -131,9 +125,7 @@ def test_default_bound_is_sixteen_mebibytes() -> None:
         reader.next_payload()
 
 
-@pytest.mark.parametrize(
-    ("frame", "size"), [("00000002 abcd", 2), ("00000009 ab", 9), ("ffffffff", -1)]
-)
+@pytest.mark.parametrize(("frame", "size"), [("00000002 abcd", 2), ("00000009 ab", 9), ("ffffffff", -1)])
 def test_size_is_the_one_that_is_announced(frame: str, size: int) -> None:
     """A frame's size is read from its prefix, whatever follows."""
     assert read_size(bytes.fromhex(frame)) == size

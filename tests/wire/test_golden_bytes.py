@@ -1,4 +1,7 @@
-"""Our codec compared with bytes that Kafka's own classes wrote (tests/vectors/README.md)."""
+"""Our codec writes and reads the bytes of Kafka's own classes.
+
+The bytes are described in tests/vectors/README.md.
+"""
 
 from __future__ import annotations
 

@@ -26,9 +26,7 @@ from wire.headers import (
 )
 from wire.primitives import TaggedField
 
-HEADER = RequestHeader(
-    request_api_key=18, request_api_version=3, correlation_id=7, client_id="probe"
-)
+HEADER = RequestHeader(request_api_key=18, request_api_version=3, correlation_id=7, client_id="probe")
 
 
 @pytest.mark.parametrize(
@@ -55,9 +53,7 @@ def test_request_header_without_client_id_reads_as_the_default() -> None:
 )
 def test_null_and_empty_client_id_differ(client_id: str | None, expected: str) -> None:
     """A null client id is -1 on the wire, an empty one 0."""
-    header = RequestHeader(
-        request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id
-    )
+    header = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id)
     encoded = encode(header, version=1)
     assert encoded[8:] == bytes.fromhex(expected)
     assert decode(RequestHeader, encoded, version=1) == header
@@ -112,9 +108,7 @@ def test_start_of_a_request_is_read(payload: str, expected: tuple[int, int, int]
         ("", None, None),
     ],
 )
-def test_start_of_a_response_is_read(
-    payload: str, correlation_id: int | None, error_code: int | None
-) -> None:
+def test_start_of_a_response_is_read(payload: str, correlation_id: int | None, error_code: int | None) -> None:
     """Correlation id and error code are signed, and None if the response is too short."""
     data = bytes.fromhex(payload)
     assert read_correlation_id(data) == correlation_id
@@ -143,7 +137,6 @@ def schema_of(kind: str, api_key: int, flexible: str = "2+") -> Schema:
     ],
 )
 def test_flexible_versions_have_a_header_with_tags(schema: Schema, headers: list[int]) -> None:
-    """That is how Kafka derives it."""
     assert [derived_header_version(schema, version) for version in range(4)] == headers
 
 

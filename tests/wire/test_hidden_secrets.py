@@ -1,4 +1,7 @@
-"""Tokens in recorded steps, and secrets that a target repeats, are replaced by bytes of the same length, and nothing else is."""
+"""Tokens and repeated secrets are replaced by bytes of the same length.
+
+Tokens are in recorded steps. Targets may repeat secrets. Nothing else is replaced.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,6 @@ def test_tokens_of_both_sides_are_hidden(version: int) -> None:
 
 
 def test_bare_tokens_are_hidden_whole() -> None:
-    """They have no header, so nothing but their size stays."""
     (exchange,) = HIDER.hide(step_of(bare_token(TOKEN), CHALLENGE)).exchanges
     assert exchange.request.data == encode_frame(filler(len(TOKEN)))
     assert exchange.payload == filler(len(CHALLENGE))
@@ -94,7 +96,6 @@ def test_plain_token_is_found_wherever_it_stands() -> None:
 
 
 def test_step_without_a_token_stays_as_it_is() -> None:
-    """Also one that wrote less than its requests, because the target closed."""
     step = step_of(handshake_request(), b"answer", unread=b"rest", pieces=(b"\0",))
     assert HIDER.hide(step) == step
 
@@ -173,7 +174,6 @@ def test_longest_secret_counts() -> None:
 
 
 def test_tokens_of_scram_are_learnt() -> None:
-    """Others are not: a property may send anything as a token, such as zeros."""
     hider = SecretHider(())
     assert hider.hide(SCRAM_TOKEN) == SCRAM_TOKEN
     hider.learn(bytes(8))

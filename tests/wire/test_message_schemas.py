@@ -186,9 +186,7 @@ def test_earlier_source_counts_where_two_describe_a_version() -> None:
     assert [api.api_key for api in catalogue] == [3, 3, 5]
 
 
-@pytest.mark.parametrize(
-    ("asked", "name", "found"), [(-5, "Old", 0), (99, "New", 4), (3, "New", 3)]
-)
+@pytest.mark.parametrize(("asked", "name", "found"), [(-5, "Old", 0), (99, "New", 4), (3, "New", 3)])
 def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
     """The nearest version is the described one closest to the requested version."""
     catalogue = ApiCatalogue([api_schemas(3, "New", "2-4"), api_schemas(3, "Old", "0-2")])
@@ -200,9 +198,7 @@ def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
 
 def test_a_class_that_no_module_names_can_be_pickled() -> None:
     """A message and its class reach another process, in which both encode to the same bytes."""
-    made = message_class(
-        schema(field("Pairs", "[]Pair", fields=PAIR), field("Name", "string", "1+"))
-    )
+    made = message_class(schema(field("Pairs", "[]Pair", fields=PAIR), field("Name", "string", "1+")))
     pair = made.FIELDS[0].element
     message = made(pairs=(pair(left=1, right=2),), name="n")
     class_there, there = pickle.loads(pickle.dumps((made, message)))

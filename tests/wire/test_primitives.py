@@ -1,4 +1,4 @@
-"""The primitive types: literal bytes, the decoder contract, and every way to be wrong."""
+"""Tests of the primitive types: literal bytes, decoder contract, wrong bytes."""
 
 from __future__ import annotations
 
@@ -53,10 +53,7 @@ def _signed(bits: int) -> st.SearchStrategy[int]:
 
 TEXTS = st.none() | TEXT
 BYTES = st.none() | st.binary(max_size=20)
-VARINTS = tuple(
-    (each["value"], each["hex"])
-    for each in load_vectors("kafka-clients-4.4.0.json")["unsigned_varints"]
-)
+VARINTS = tuple((each["value"], each["hex"]) for each in load_vectors("kafka-clients-4.4.0.json")["unsigned_varints"])
 AN_ID = UUID("00010203-0405-0607-0809-0a0b0c0d0e0f")
 PRIMITIVES = (
     Primitive("int8", _signed(8), ((-128, "80"), (127, "7f"), (-1, "ff"))),
@@ -133,9 +130,7 @@ def test_value_has_its_literal_bytes(primitive: Primitive, value: Any, encoded: 
 
 @EACH_PRIMITIVE
 @given(data=st.binary(max_size=12), offset=st.integers(0, 3))
-def test_reader_blames_only_bytes_that_it_read(
-    primitive: Primitive, data: bytes, offset: int
-) -> None:
+def test_reader_blames_only_bytes_that_it_read(primitive: Primitive, data: bytes, offset: int) -> None:
     """A reader of arbitrary bytes returns a value within them or blames bytes within them."""
     offset = min(offset, len(data))
     outcome = attempt(primitive.read, data, offset)
@@ -259,9 +254,7 @@ def test_padded_varint_reads_as_its_value(value: int, size: int) -> None:
     assert contract_breaches(primitives.read_unsigned_varint, padded, value) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "size", "encoded"), [(0, 2, "8000"), (4, 5, "8480808000"), (16383, 2, "ff7f")]
-)
+@pytest.mark.parametrize(("value", "size", "encoded"), [(0, 2, "8000"), (4, 5, "8480808000"), (16383, 2, "ff7f")])
 def test_padded_varint_has_its_literal_bytes(value: int, size: int, encoded: str) -> None:
     """A padded varint is written as the bytes written out here."""
     assert primitives.write_long_unsigned_varint(value, size).hex() == encoded

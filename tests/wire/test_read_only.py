@@ -1,4 +1,7 @@
-"""The gate of a read-only run: what it lets through, in whatever pieces, and what it never does."""
+"""Tests of the gate of a read-only run: what it lets through, and what never.
+
+Requests may arrive in any pieces.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,7 @@ def bare(api_key: int, api_version: int = 0) -> bytes:
 
 def metadata(api_version: int, **values: object) -> bytes:
     """Return a request of Metadata."""
-    header = RequestHeader(
-        request_api_key=METADATA_KEY, request_api_version=api_version, correlation_id=7
-    )
+    header = RequestHeader(request_api_key=METADATA_KEY, request_api_version=api_version, correlation_id=7)
     body = encode(METADATA.request(**values), version=api_version)
     return encode_request(header, body, layout=METADATA.layout(api_version)).data
 

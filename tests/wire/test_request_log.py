@@ -1,4 +1,7 @@
-"""Entries of request logs are read in every form that releases write, and counted apart by what decides about a client."""
+"""Entries of request logs are read in every form that releases write.
+
+Requests are counted separately by every fact that distinguishes clients.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,7 @@ from tests.wire.logged_requests import ENTRIES, FORWARDED, USER, counted
 from wire import request_log
 from wire.request_log import API_KEYS_BY_NAME, LogCounts, LoggedRequest, read_entry, read_table
 
-CASES = pytest.mark.parametrize(
-    ("line", "expected"), ENTRIES.values(), ids=[f"form-{each}" for each in ENTRIES]
-)
+CASES = pytest.mark.parametrize(("line", "expected"), ENTRIES.values(), ids=[f"form-{each}" for each in ENTRIES])
 OF_2_8 = ENTRIES["2.8"][0]
 _ID = re.compile(rb'(correlation_?id"?[:=] ?)\d+', re.IGNORECASE)
 
@@ -33,9 +34,7 @@ def test_what_surrounds_an_entry_does_not_matter(line: bytes, expected: LoggedRe
     """An entry is read after any prefix, without a suffix, with a carriage return, and in a line of JSON."""
     bare = line[line.index(request_log.ENTRY) :].removesuffix(b" (kafka.request.logger)")
     wrapped = json.dumps({"level": "DEBUG", "at": {"n": 1}, "log": line.decode() + "\n"}).encode()
-    assert {read_entry(each) for each in (bare, b"broker-1 | " + bare + b"\r", wrapped)} == {
-        expected
-    }
+    assert {read_entry(each) for each in (bare, b"broker-1 | " + bare + b"\r", wrapped)} == {expected}
 
 
 @pytest.mark.parametrize("release", ["2.8", "4.4"])
@@ -69,9 +68,7 @@ def test_forwarded_requests_are_not_counted() -> None:
     [
         pytest.param(b"", id="empty"),
         pytest.param(b"[2026-11-27] INFO started (kafka.server.KafkaServer)", id="other"),
-        pytest.param(
-            b"Completed request:{api_key=3,api_version=0,client_id=a \\", id="broken-line"
-        ),
+        pytest.param(b"Completed request:{api_key=3,api_version=0,client_id=a \\", id="broken-line"),
         pytest.param(b'Completed request:{"requestHeader":{"requestApiKey":3', id="cut"),
         pytest.param(b'Completed request:{"requestHeader":{}}', id="no-header"),
         pytest.param(b"Completed request:[]", id="no-object"),
@@ -163,9 +160,7 @@ def test_a_client_id_may_look_like_an_entry(release: str) -> None:
 
 def test_counts_are_written_for_other_programs() -> None:
     """What was counted is the same after it was written as text and read again."""
-    counts = counted(
-        *(line for line, _ in ENTRIES.values()), FORWARDED, b"other", request_log.ENTRY
-    )
+    counts = counted(*(line for line, _ in ENTRIES.values()), FORWARDED, b"other", request_log.ENTRY)
     again = LogCounts.from_json(counts.to_json())
     assert again.requests == counts.requests
     assert (again.tables, again.forwarded, again.unreadable, again.other_lines, again.left_out) == (
@@ -179,7 +174,7 @@ def test_counts_are_written_for_other_programs() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of requests a log has, only so many are counted; the rest is counted as left out."""
-    monkeypatch.setattr(request_log, "MOST_COUNTED", 3)
+    monkeypatch.setattr(request_log, "MAX_COUNTED", 3)
     lines = [OF_2_8.replace(b"named", b"client-%d" % number) for number in range(8)]
     counts = counted(*lines, *lines)
     assert (len(counts.requests), counts.left_out) == (3, 10)
@@ -198,7 +193,6 @@ def test_the_names_of_apis_are_those_of_their_keys() -> None:
 
 
 def test_an_entry_in_no_form_of_kafkas_has_no_table() -> None:
-    """Such as one that an operator's layout has wrapped."""
     assert read_table(b"something else") == ("", {})
 
 
@@ -211,10 +205,9 @@ def test_a_correlation_id_makes_no_difference(release: str) -> None:
 
 
 def test_a_client_id_may_look_like_a_correlation_id() -> None:
-    """Clients that differ in their id alone are counted apart, also if the id has the text before the correlation id."""
-    lines = [
-        ENTRIES["1.0"][0].replace(b"named", b"a, correlationId=" + name) for name in (b"x", b"y")
-    ]
+    """Clients that differ in their id alone are counted apart, also if the id has the text before the correlation
+    id."""
+    lines = [ENTRIES["1.0"][0].replace(b"named", b"a, correlationId=" + name) for name in (b"x", b"y")]
     assert counted(*lines).requests == {read_entry(line): 1 for line in lines}
     assert len(counted(*lines).requests) == 2
 
@@ -233,9 +226,7 @@ def test_what_names_a_client_is_counted_apart(release: str, old: bytes, new: byt
     """Lines that differ in one part of a client's identity are those of two clients."""
     line = ENTRIES[release][0]
     other = line.replace(old, new)
-    expected = (
-        {read_entry(line): 2, read_entry(other): 1} if other != line else {read_entry(line): 3}
-    )
+    expected = {read_entry(line): 2, read_entry(other): 1} if other != line else {read_entry(line): 3}
     assert counted(line, other, line).requests == expected
 
 

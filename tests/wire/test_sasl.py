@@ -36,9 +36,7 @@ def test_token_is_wrapped_with_an_int32_length() -> None:
 def test_newer_versions_carry_the_same_token() -> None:
     """SaslAuthenticate v1 has the layout of v0; v2 has a compact length, and tags in header and body."""
     first = authenticate_request(b"ab", version=1, correlation_id=8).data
-    assert first == authenticate_request(b"ab", correlation_id=8).data.replace(
-        b"\x00\x24\x00\x00", b"\x00\x24\x00\x01"
-    )
+    assert first == authenticate_request(b"ab", correlation_id=8).data.replace(b"\x00\x24\x00\x00", b"\x00\x24\x00\x01")
     tags = b"\x01\x05\x01x"
     flexible = authenticate_request(b"ab", version=2, tags=tags, correlation_id=8)
     payload = b"\x00\x24\x00\x02\x00\x00\x00\x08" + CLIENT_ID + tags + b"\x03ab" + tags

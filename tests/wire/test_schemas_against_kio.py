@@ -1,4 +1,4 @@
-"""Messages made from the schemas compared with kio, which shares no code with ours."""
+"""Messages made from the schemas agree with kio, which shares no code with ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.wire.filled_messages import filled_message
 from wire.codec import encode
 from wire.message_schemas import snake_case
 
-FEWEST_MESSAGES = 500
+MIN_MESSAGES = 500
 """kio 0.6 and the jars have some 600 requests and responses in common."""
 
 
@@ -41,4 +41,4 @@ def test_kio_reads_our_bytes_and_writes_them_again(filled: bool) -> None:
     answers = list(map(json.loads, done.stdout.splitlines()))
     known = [(case, answer) for case, answer in zip(cases, answers, strict=True) if answer]
     assert [(case, got) for case, got in known if got != [len(case[-1]) // 2, case[-1]]] == []
-    assert len(known) >= FEWEST_MESSAGES
+    assert len(known) >= MIN_MESSAGES

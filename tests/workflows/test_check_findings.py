@@ -58,9 +58,7 @@ def test_script_that_shows_the_defect_is_enough(tmp_path: Path) -> None:
     ("status", "outcome"),
     [(1, FindingOutcome.SEEN), (0, FindingOutcome.NOT_SEEN), (10, FindingOutcome.NOT_TRIED)],
 )
-def test_replay_decides_what_a_script_cannot_say(
-    status: int, outcome: FindingOutcome, tmp_path: Path
-) -> None:
+def test_replay_decides_what_a_script_cannot_say(status: int, outcome: FindingOutcome, tmp_path: Path) -> None:
     """A finding without a script is replayed as well."""
     run, commands = ends_with(status)
     checked = check("reference/one", finding(tmp_path, script=False), "auto", run)
@@ -92,9 +90,7 @@ def test_patterns_choose_findings(tmp_path: Path) -> None:
         ([FindingOutcome.NOT_TRIED], False),
     ],
 )
-def test_night_is_good_if_every_tried_defect_is_seen(
-    outcomes: list[FindingOutcome], is_good: bool
-) -> None:
+def test_night_is_good_if_every_tried_defect_is_seen(outcomes: list[FindingOutcome], is_good: bool) -> None:
     """If none could be tried, nothing is known."""
     lines, good = summary([Checked("a/b", each, "why") for each in outcomes])
     assert good is is_good
@@ -105,9 +101,7 @@ def test_night_is_good_if_every_tried_defect_is_seen(
 def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     """A script starts a client, which would run for ever."""
     child = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(60)"
-    parent = (
-        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}, sys.argv[1]])"
-    )
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}, sys.argv[1]])"
     with pytest.raises(subprocess.TimeoutExpired):
         run_program([sys.executable, "-c", parent, str(tmp_path / "pid")], limit_s=3)
     with pytest.raises(ProcessLookupError):

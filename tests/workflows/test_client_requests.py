@@ -1,4 +1,7 @@
-"""What clients can send, collected from the classes of Kafka's own and from the operations of others."""
+"""What clients can send is collected from two sources.
+
+For Kafka's own clients the source is their classes, and for other clients the operations that they ran.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +59,7 @@ def test_stored_requests_are_those_of_the_jar() -> None:
         assert {f"4.4.0,{key}" for key in built} <= set(file.read().split())
 
 
-def test_every_java_client_whose_versions_are_known_is_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_java_client_whose_versions_are_known_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is written release by release, each once."""
     monkeypatch.setattr(of_java, "FILE", tmp_path / "sent.csv")
     monkeypatch.setattr(of_java, "fetch_pinned", lambda pinned, **_: dict.fromkeys(pinned))
@@ -81,17 +82,12 @@ def run_folder(folder: Path, *sent: tuple[str, int, int]) -> None:
     (folder / "run.json").write_text("{}")
     rows = {
         "clause": [f"{client}.produce" for client, _, _ in sent],
-        "sent": [
-            encode_frame(key.to_bytes(2) + version.to_bytes(2) + bytes(6))
-            for _, key, version in sent
-        ],
+        "sent": [encode_frame(key.to_bytes(2) + version.to_bytes(2) + bytes(6)) for _, key, version in sent],
     }
     parquet.write_table(pa.table(rows), folder / "exchanges" / "part-00000.parquet")
 
 
-def test_range_is_from_lowest_to_highest_of_all_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_range_is_from_lowest_to_highest_of_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka's own client is left out, and so is ApiVersions."""
     run_folder(tmp_path / "1", ("a-1.0", 3, 4), ("a-1.0", 18, 3), ("kafka-clients-4.4.0", 3, 13))
     run_folder(tmp_path / "2", ("a-1.0", 3, 1), ("a-1.0", 0, 7), ("b-2.1", 3, 9))

@@ -1,4 +1,4 @@
-"""docs/COMPATIBILITY.md and the texts of findings say what a grid has, and nothing else."""
+"""docs/COMPATIBILITY.md and finding texts report what a grid has, nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, targ
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, finding_id, step_between
 from workflows.compatibility.data import Compatibility, Finding, counts_of, read_data, write_data
-from workflows.compatibility.document import MOST_BYTES, document, step_sentence
+from workflows.compatibility.document import MAX_BYTES, document, step_sentence
 from workflows.compatibility.finding_files import play_of, write_findings
 from workflows.compatibility.finding_texts import finding_text, linked, shortened, without_folders
 
@@ -96,7 +96,6 @@ def data(grid: Path) -> Compatibility:
 
 
 def test_failures_of_two_versions_with_one_cause_are_one_finding(data: Compatibility) -> None:
-    """It has the newest version's message."""
     (loop,) = (each for each in data.findings if "loops" in each.title)
     assert list(loop.broken) == ["libone-1.0", "libone-0.9"]
     assert "20 ApiVersions" in loop.title
@@ -105,7 +104,6 @@ def test_failures_of_two_versions_with_one_cause_are_one_finding(data: Compatibi
 
 
 def test_title_has_the_numbers_of_the_shown_failure(tmp_path: Path) -> None:
-    """That is the one that recurs each time, although another one stands first."""
     always = json.dumps({"repeats": {"class": "deterministic"}})
     folder = write_tables(
         tmp_path / "grid",
@@ -136,7 +134,6 @@ def test_names_of_findings_have_no_numbers(data: Compatibility) -> None:
 
 
 def test_declared_violation_is_a_finding_but_no_bug(data: Compatibility) -> None:
-    """Its reason is its title, without the link."""
     (declared,) = (each for each in data.findings if each.declared)
     assert (declared.title, declared.broken) == ("On purpose", {"mybroker-1.0": (KNOWN,)})
     assert not counts_of(data, frozenset({"mybroker-1.0"})).bugs
@@ -172,7 +169,7 @@ def test_many_defects_have_short_titles(data: Compatibility) -> None:
     title = f"{first.title} {'word ' * 30}"
     many = [replace(first, id=f"mybroker/{number}", title=title) for number in range(250)]
     text = document(replace(data, findings=tuple(many)))
-    assert len(text.encode()) <= MOST_BYTES
+    assert len(text.encode()) <= MAX_BYTES
     assert text.count("findings/mybroker/") == 250
 
 
@@ -208,7 +205,6 @@ def test_command_writes_document_data_and_folders(grid: Path, tmp_path: Path) ->
 
 
 def test_common_script_explains_itself_without_a_folder(grid: Path, tmp_path: Path) -> None:
-    """It needs the folder of a failure."""
     CliRunner().invoke(main, [str(grid), "--out", str(tmp_path)], catch_exceptions=False)
     player = tmp_path / "findings" / "play_broker.py"
     ended = subprocess.run([sys.executable, "-I", player], capture_output=True, text=True, check=False)  # fmt: skip
@@ -253,9 +249,7 @@ def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
     shown = replace(evidence, failure=changed)
     write_findings(replace(collected, evidence={finding.id: shown}), tmp_path / "findings")
     folder = tmp_path / "findings" / finding.id
-    script, text, facts = (
-        (folder / name).read_text() for name in ("reproducer.py", "README.md", "failure.json")
-    )
+    script, text, facts = ((folder / name).read_text() for name in ("reproducer.py", "README.md", "failure.json"))
     assert script == '"""It ended at …/y.go:1"""\nDATA = "/tmp/a/b"\n'
     assert "at …/y.go:1" in text
     assert "path = '/tmp/a/b'" in text
@@ -264,7 +258,6 @@ def test_only_messages_lose_paths(grid: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("project", ["", "https://example.org/suite"])
 def test_text_of_a_finding_is_complete(grid: Path, project: str) -> None:
-    """It links to the rule's page and the script, and has the last words of the client and its listener."""
     collected, finding, evidence, failure = found_in(grid, "loops")
     message = "it is aborted\nx.c:1: assertion\nstderr: x.c:1: assertion\n1 request in 0.1 s"
     shown = replace(evidence, failure=replace(failure, message=message))
@@ -278,9 +271,7 @@ def test_text_of_a_finding_is_complete(grid: Path, project: str) -> None:
     assert "`pip install aiokafka==0.14.0`" in with_script
     if project:
         assert f"({project}/blob/HEAD/docs/findings/play_broker.py)" in with_script
-        assert (
-            f"curl -fLO {project}/raw/HEAD/docs/findings/{finding.id}/failure.json" in with_script
-        )
+        assert f"curl -fLO {project}/raw/HEAD/docs/findings/{finding.id}/failure.json" in with_script
         assert f"[kafka-conformance]({project})" in with_script
     else:
         assert "attach the files that are linked here" in with_script
@@ -324,7 +315,6 @@ def test_product_without_latin_letters_has_a_folder() -> None:
 def test_text_says_whether_it_was_repeated(
     declared: str, kind: str, facts: dict[str, object], said: str, grid: Path
 ) -> None:
-    """And if not, why."""
     collected, finding, evidence, failure = found_in(grid, "silent")
     shown = replace(evidence, failure=replace(failure, kind=kind, facts=json.dumps(facts)))
     text = finding_text(collected.data, replace(finding, declared=declared), shown)
@@ -340,9 +330,7 @@ def test_address_in_a_declaration_is_a_link(grid: Path) -> None:
     assert f"Declared as known: On \\*purpose\\*. \\([{address}]({address})\\)" in text.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("client", "limit"), [("aiokafka-0.14.0", 300), ("kafka-clients-3.9.2-admin", 400)]
-)
+@pytest.mark.parametrize(("client", "limit"), [("aiokafka-0.14.0", 300), ("kafka-clients-3.9.2-admin", 400)])
 def test_memory_finding_says_the_limit(client: str, limit: int, grid: Path) -> None:
     """A reader outside the project cannot know how much a client may use."""
     collected, finding, evidence, failure = found_in(grid, "loops")
@@ -362,7 +350,6 @@ def table_of(*keys: int) -> list[str]:
 
 
 def test_dump_keeps_the_rows_that_explain_it() -> None:
-    """Those of APIs that were requested or are named, and lines with a mark."""
     dump = "\n".join(
         [
             "connection 0: answer",

@@ -1,4 +1,7 @@
-"""The verdicts of other brokers are compared with a list: neither more nor less, and only from complete runs."""
+"""The verdicts of other brokers agree with a list, neither more nor less.
+
+Only complete runs are compared.
+"""
 
 from __future__ import annotations
 

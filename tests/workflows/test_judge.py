@@ -1,4 +1,7 @@
-"""The program that `action.yml` runs turns inputs into the suite's options, and a run into outputs."""
+"""Tests of the program that `action.yml` runs.
+
+It turns inputs into options of the suite, and a run into outputs.
+"""
 
 from __future__ import annotations
 
@@ -172,9 +175,7 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
         "PYTEST_ADDOPTS": "-k tags_in_answers",
     }
     command = [sys.executable, "-m", "workflows.judge"]
-    finished = subprocess.run(
-        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+    finished = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert finished.returncode == status, finished.stdout + finished.stderr
     values = dict(re.findall(r"^(\w+)<<\S+\n(.*)\n", outputs.read_text(), re.MULTILINE))
     assert values["status"] == str(status)
@@ -188,7 +189,6 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
 
 
 def test_suite_runs_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There the command of a client is, and files that properties name; but none of its modules is taken for the suite's."""
     (tmp_path / "my-client").touch(mode=0o755)
     seen: list[tuple[Path, str]] = []
 
@@ -197,9 +197,7 @@ def test_suite_runs_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyP
         seen.append((cwd, command[command.index("--client-cmd") + 1]))
         return subprocess.Popen(["true"], stdout=subprocess.PIPE)
 
-    monkeypatch.setattr(
-        "workflows.judge.subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": see})
-    )
+    monkeypatch.setattr("workflows.judge.subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": see}))
     inputs = {"GITHUB_WORKSPACE": str(tmp_path), "INPUT_CLIENT_COMMAND": "./my-client {bootstrap}"}
     assert judge(inputs) == (0, None)
     ((folder, text),) = seen
@@ -207,7 +205,6 @@ def test_suite_runs_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_properties_reach_the_suite_in_a_file_and_nowhere_else(tmp_path: Path) -> None:
-    """They have passwords: only this user can read the file, and the suite does not inherit the variable."""
     environment = {"INPUT_COMMAND_CONFIG": "security.protocol=SSL\n", "OTHER": "1"}
     option, file = command_config(environment, tmp_path)
     assert option == "--command-config"

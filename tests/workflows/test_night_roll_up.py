@@ -1,4 +1,7 @@
-"""The history of nights comes from its own branch and is kept whole, and a job adds columns of the targets of its plan alone."""
+"""The history of nights comes from its own branch and is kept completely.
+
+A job adds columns only for the targets of its plan.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +106,7 @@ def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
     assert _texts(unpack(tmp_path)) == ["first night"] * 2
 
 
-def test_packing_that_was_killed_leaves_the_earlier_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packing_that_was_killed_leaves_the_earlier_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next night finds the complete history of the night before, and overwrites what was left."""
     _write_history(tmp_path, "first night")
     pack(tmp_path)
@@ -127,9 +128,7 @@ def test_packing_that_was_killed_leaves_the_earlier_archive(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["history", "history.tar"]
 
 
-def test_history_of_a_failed_roll_up_is_not_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_of_a_failed_roll_up_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The archive keeps its bytes, whatever the roll-up left behind, and the step ends with its status."""
     kept, runs = tmp_path / "kept", tmp_path / "runs"
     runs.mkdir()
@@ -214,8 +213,7 @@ def test_artefacts_of_no_job_are_left_out(tmp_path: Path) -> None:
     (runs / "runs-packages").symlink_to(outside)
     lines = leave_out_unplanned(runs, PLAN)
     assert [line.partition(":")[0] for line in lines] == [
-        f"left out {name}"
-        for name in ("packages", "r2", "run.json", "runs-others", "runs-packages")
+        f"left out {name}" for name in ("packages", "r2", "run.json", "runs-others", "runs-packages")
     ]
     assert list(runs.iterdir()) == []
     assert (outside / "r1").exists()

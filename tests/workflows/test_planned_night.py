@@ -1,4 +1,7 @@
-"""A night plans every target that can be judged, each in exactly one job; it is red, and names the target, if one was not judged."""
+"""A night plans every target that can be judged, each in exactly one job.
+
+The night fails, and names the target, if one was not judged.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,7 @@ def test_jobs_are_a_partition_of_what_was_tried(shards: int) -> None:
     targets = nightly_targets(REGISTRY, ())
     rows = matrix_rows(targets, shards)
     judged = Counter(target for row in rows for target in row["judged"].split())
-    assert judged == Counter(
-        target.id for target in REGISTRY if not target.not_tried and not target.members
-    )
+    assert judged == Counter(target.id for target in REGISTRY if not target.not_tried and not target.members)
     assert all(row["judged"] for row in rows)
     assert len({row["name"] for row in rows}) == len(rows)
 
@@ -80,7 +81,8 @@ def write(runs: Path, target: str, status: int, *, run: str = "1") -> Path:
     [*((each, True) for each in (0, 1, 12)), *((each, False) for each in (2, 3, 10, 11, -9))],
 )
 def test_only_what_was_found_out_is_a_result(tmp_path: Path, status: int, is_result: bool) -> None:
-    """A violation and a stale expectation are results; a harness error, an incomplete run and a crash are not, and are named."""
+    """A violation and a stale expectation are results; a harness error, an incomplete run and a crash are not, and
+    are named."""
     write(tmp_path, "a", 0)
     write(tmp_path, "b", status)
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
@@ -90,7 +92,6 @@ def test_only_what_was_found_out_is_a_result(tmp_path: Path, status: int, is_res
 
 
 def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
-    """Neither a cut-off folder nor a missing one counts as a run; those after it by name do."""
     (write(tmp_path, "a", 0) / "run.json").write_text("{")
     write(tmp_path, "c", 0)
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b c"])
@@ -109,9 +110,7 @@ def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:
 
 def test_a_violation_hides_no_cell_that_could_not_be_judged(tmp_path: Path) -> None:
     """The exit status of such a run is that of the violation."""
-    header = run_header(
-        [planned_cell(target="a"), planned_cell("not-run", target="a")], run_id="run-a"
-    )
+    header = run_header([planned_cell(target="a"), planned_cell("not-run", target="a")], run_id="run-a")
     header["footer"]["exit_status"] = 1
     write_run(tmp_path / "run-a", header, [example_row(header, verdict="inconclusive")])
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a"])

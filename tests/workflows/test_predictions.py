@@ -1,4 +1,4 @@
-"""What is predicted from the requests of one run is compared with the verdicts of another."""
+"""Predictions from the requests of one run are compared with another's verdicts."""
 
 from __future__ import annotations
 
@@ -23,18 +23,13 @@ NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
 ASKS, PRODUCE_2, PRODUCE_12 = (18, 3), (0, 2), (0, 12)
 
 
-def write_operations(
-    runs: Path, target: str, verdict: str, *sent: tuple[int, int], row: str = OPERATION
-) -> Path:
+def write_operations(runs: Path, target: str, verdict: str, *sent: tuple[int, int], row: str = OPERATION) -> Path:
     """Write a run of one operation with one release: its verdict, and the requests that it sent."""
     cell = planned_cell(row, target)
     header = run_header([cell], run_id=target, clauses=[clause_entry(row, role="operation")])
     header["footer"]["exchange_rows"] = len(sent)
     folder = write_run(runs / target, header, [example_row(header, verdict=verdict)])
-    frames = [
-        encode_frame(key.to_bytes(2) + version.to_bytes(2) + bytes(4) + b"\0\1a")
-        for key, version in sent
-    ]
+    frames = [encode_frame(key.to_bytes(2) + version.to_bytes(2) + bytes(4) + b"\0\1a") for key, version in sent]
     write_exchanges(folder, frames, clause=row)
     return folder
 
@@ -59,7 +54,6 @@ def compare(runs: Path, *options: str) -> Result:
 def test_a_wrong_prediction_is_found(
     tmp_path: Path, sent: tuple[tuple[int, int], ...], happened: str, wrong: str
 ) -> None:
-    """It is shown with what it rests on; where nothing can be said, both are right."""
     write_operations(tmp_path, OLD, "conforms", *sent)
     write_operations(tmp_path, NEW, happened, ASKS, PRODUCE_12)
     result = compare(tmp_path)
@@ -69,14 +63,12 @@ def test_a_wrong_prediction_is_found(
 
 
 def test_what_is_about_all_operations_is_no_prediction(tmp_path: Path) -> None:
-    """It may be right with one release and wrong with another, whatever was sent."""
     for target, happened in ((OLD, "conforms"), (NEW, "violates")):
         write_operations(tmp_path, target, happened, PRODUCE_12, row="a-1.0.newest-versions")
     assert compare(tmp_path).exit_code == 2
 
 
 def test_an_operation_that_could_not_be_tried_proves_nothing(tmp_path: Path) -> None:
-    """Neither what failed on the watched release nor what was not judged on the other is compared."""
     write_operations(tmp_path / "a", OLD, "violates", PRODUCE_2)
     write_operations(tmp_path / "a", NEW, "conforms", PRODUCE_12)
     write_operations(tmp_path / "b", OLD, "conforms", PRODUCE_2)
@@ -88,7 +80,8 @@ def test_an_operation_that_could_not_be_tried_proves_nothing(tmp_path: Path) -> 
 
 
 def test_what_is_no_run_of_operations_is_left_out(tmp_path: Path) -> None:
-    """Runs of brokers are skipped, those that were cut off are named, and those of targets without a table cannot be predicted."""
+    """Runs of brokers are skipped, those that were cut off are named, and those of targets without a table cannot be
+    predicted."""
     header = run_header([planned_cell()], run_id="brokers")
     write_run(tmp_path / "brokers", header, [example_row(header)])
     write_operations(tmp_path, "kafka-cluster-4.4.0", "conforms", PRODUCE_12)

@@ -15,7 +15,6 @@ VERSION = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_notes_are_those_of_the_version() -> None:
-    """They end where the version before it begins."""
     changelog = "# Changelog\n\n## 1.1.0 (2027-01-02)\n\nNew.\n\n## 1.0.0 (2027-01-01)\n\nOld.\n"
     assert notes_of("1.1.0", changelog) == "New.\n"
 
@@ -46,6 +45,5 @@ def test_another_tag_ends_the_release(tmp_path: Path) -> None:
 
 
 def test_readme_says_which_version_it_is() -> None:
-    """Its status begins with the version of the distribution."""
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert f"\n## Status\n\n{VERSION}, " in readme

@@ -1,4 +1,7 @@
-"""The shell steps of `nightly.yml` run here unchanged: two jobs judge, one rolls up, issues are opened."""
+"""The shell steps of `nightly.yml` run here unchanged.
+
+Two jobs judge, one rolls up, and issues are opened.
+"""
 
 from __future__ import annotations
 
@@ -113,9 +116,7 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     judge(runner, "1/2")
     judge(runner, "2/2")
     runner.run("mv all runs")
-    plan = json.dumps(
-        {"include": [{"name": str(n + 1), "judged": id_} for n, id_ in enumerate(TARGETS.split())]}
-    )
+    plan = json.dumps({"include": [{"name": str(n + 1), "judged": id_} for n, id_ in enumerate(TARGETS.split())]})
     runner.run(step_of("whole", "night_result"), TARGETS=TARGETS)
     assert "2 of 2 planned targets were judged" in runner.summary.read_text()
     runner.run(step_of("whole", "night_result"), TARGETS=f"{TARGETS} missing-target", status=1)

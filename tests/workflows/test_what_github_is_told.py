@@ -1,4 +1,7 @@
-"""What a step tells GitHub: outputs and summaries, one issue for each violated clause of a target, and one proposal of a document."""
+"""Tests of what a step reports to GitHub.
+
+It reports outputs and summaries, one issue for each violated clause of a target, and one proposal of a document.
+"""
 
 from __future__ import annotations
 
@@ -121,9 +124,7 @@ def github(tmp_path: Path, *issues: dict[str, Any]) -> FakeGh:
     return FakeGh(tmp_path / "bin", answers)
 
 
-def test_a_new_violation_gets_one_issue(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_violation_gets_one_issue(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two listeners of a target share one issue, with the sentence, the listeners and links to the evidence."""
     gh = github(tmp_path)
     result = run(site, gh, monkeypatch)
@@ -165,7 +166,8 @@ def test_a_violation_has_one_issue(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Never a second one, also for two listeners; a closed one is opened again if the clause held before the newest run."""
+    """Never a second one, also for two listeners; a closed one is opened again if the clause held before the newest
+    run."""
     gh = github(tmp_path, *issues)
     result = run(write_site(tmp_path / "site", transition(before)), gh, monkeypatch)
     assert result.exit_code == 0, result.output
@@ -190,9 +192,7 @@ def test_issues_of_a_night_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     assert result.output.count("not opened yet") == 3
 
 
-def test_a_refusal_by_github_is_said(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_by_github_is_said(tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error from GitHub ends the step, with GitHub's message."""
     result = run(site, FakeGh(tmp_path / "bin", {}), monkeypatch)
     assert result.exit_code == 10
@@ -242,9 +242,7 @@ def proposed(checkout: Path, verdict: str, gh: FakeGh, monkeypatch: pytest.Monke
     return propose(night, "some/one", "main", "origin", checkout)
 
 
-def test_change_is_proposed_once(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_is_proposed_once(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch has the new document, and the pull request is for the base branch."""
     gh = FakeGh(tmp_path / "bin", {"pr list": [], "pr create": URL})
     assert proposed(checkout, "violates", gh, monkeypatch) == f"Proposed {URL}"
@@ -254,10 +252,7 @@ def test_change_is_proposed_once(
     assert "main" in gh.calls[1]
 
 
-def test_open_proposal_is_updated(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There is never a second one."""
+def test_open_proposal_is_updated(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gh = FakeGh(tmp_path / "bin", {"pr list": [{"url": URL}]})
     assert proposed(checkout, "violates", gh, monkeypatch) == f"Updated the proposal {URL}"
 

@@ -1,4 +1,7 @@
-"""The workflows and the action follow their schemas, pin what they use and ask for no more than they need."""
+"""The workflows and the action follow their schemas and pin what they use.
+
+They request no more permissions than they need.
+"""
 
 from __future__ import annotations
 
@@ -90,8 +93,7 @@ def checkouts_with_token(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
         step
         for step in steps_of(content)
-        if step.get("uses", "").startswith("actions/checkout@")
-        and step["with"]["persist-credentials"] is not False
+        if step.get("uses", "").startswith("actions/checkout@") and step["with"]["persist-credentials"] is not False
     ]
 
 
@@ -199,9 +201,7 @@ def test_dependabot_looks_at_every_folder_with_pins() -> None:
         for base in ("fixtures", "requirements", "tests"):
             found = (REPOSITORY / base).rglob(name)
             folders = {
-                path.parent
-                for path in found
-                if name != "*.txt" or "requirements" in str(path.relative_to(REPOSITORY))
+                path.parent for path in found if name != "*.txt" or "requirements" in str(path.relative_to(REPOSITORY))
             }
             assert folders <= covered, ecosystem
         of_clients = [each for each in entries if "/fixtures/clients/*" in str(each)]

@@ -1,4 +1,7 @@
-"""The workflow in `docs/your-nightly.md`: it follows GitHub's rules, uses what exists, and its steps can be run."""
+"""The workflow in `docs/your-nightly.md` follows GitHub's rules and can be run.
+
+It uses only what exists.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,6 @@ def inputs_given() -> Iterator[Mapping[str, str]]:
 
 
 def test_template_follows_the_schema(file: Path) -> None:
-    """It has the form that GitHub expects."""
     checked = check_schema("vendor.github-workflows", file)
     assert checked.exit_code == 0, checked.output
 
@@ -108,12 +110,7 @@ def test_commands_of_the_template_exist(template: str) -> None:
     """Each with its options."""
     scripts = [step["run"] for step in steps_of(loaded(template)) if "run" in step]
     assert sum("python -m workflows." in script for script in scripts) == 3
-    faults = [
-        fault
-        for script in scripts
-        for words in simple_commands(script)
-        for fault in faults_of(words)
-    ]
+    faults = [fault for script in scripts for words in simple_commands(script) for fault in faults_of(words)]
     assert faults == []
 
 
@@ -121,9 +118,7 @@ def test_documents_give_inputs_that_the_action_has() -> None:
     """Each step with the action, in each document."""
     known = loaded((REPOSITORY / "action.yml").read_text())["inputs"]
     given = list(inputs_given())
-    assert {"command-config", "kafka-home", "image", "client-command"} <= {
-        n for i in given for n in i
-    }
+    assert {"command-config", "kafka-home", "image", "client-command"} <= {n for i in given for n in i}
     assert [name for inputs in given for name in inputs if name not in known] == []
 
 
@@ -134,9 +129,7 @@ def test_template_is_played_from_the_run_to_the_issue(template: str, tmp_path: P
     """The action judges, the run is added to the history, and the violation gets its issue."""
     listed = "api repos/some/one/actions/artifacts?name=history&per_page=100"
     answers = {"issue list": [], "label create": "", "issue create": "https://example.org/issues/7"}
-    runner = Runner(
-        tmp_path / "work", FakeGh(tmp_path / "bin", {listed: {"artifacts": []}, **answers})
-    )
+    runner = Runner(tmp_path / "work", FakeGh(tmp_path / "bin", {listed: {"artifacts": []}, **answers}))
     broker = {"INPUT_BROKER": "reference+tags-descend", "INPUT_LISTENER": "plaintext"}
     runner.run(
         "python -m workflows.judge",

@@ -2,7 +2,8 @@
 
     python -m workflows.compatibility GRID --out docs
 
-The grid is the folder that `kafka-conformance grid` wrote, with its tables. Files of findings that are no longer found are removed.
+The grid is the folder that `kafka-conformance grid` wrote, with its tables. Files of findings that are no longer found
+are removed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
     Args:
         grid: the folder of a grid, with its tables.
         out: the folder of documents.
-        project: the address of this project's repository, to which texts of findings link; empty if it is not published.
+        project: the address of this project's repository, to which texts of findings link; empty if it is not
+            published.
     """
     failures = read_history_table(grid, "failures") or ()
     collected = collect(FoldedGrid(read_grid(grid)), failures, project)

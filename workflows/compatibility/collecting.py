@@ -1,4 +1,7 @@
-"""A grid as the data of docs/COMPATIBILITY.md, and the stored failure of each defect."""
+"""Collector of the data of docs/COMPATIBILITY.md from a grid.
+
+It also finds the stored failure of each defect.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,8 @@ _SMALL_WORD = re.compile(
     "a|although|an|and|are|as|at|be|by|client|do|does|for|from|has|in|instead|is|it|its|kafka|more|not|of|on|s|so|than|that|the|this"
     "|target|to|v|was|which|with"
 )
-_MOST_WORDS, _MOST_LETTERS = 5, 32
-_LONGEST_REASON = 200
+_MAX_WORDS, _MAX_LETTERS = 5, 32
+_MAX_REASON = 200
 _LISTENER_OF_SCRIPT = re.compile(r"\blistener='(\w+)'")
 
 
@@ -74,9 +77,7 @@ def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = 
     for family in dict.fromkeys(each.family for each in judged.values()):
         own = [product for product in products if judged[product.id].family == family]
         for bug, reason in (*_open_bugs(own), *_declared_bugs(own, failures)):
-            finding, shown = _finding(
-                family, bug, reason, list(judged), taken={each.id for each in findings}
-            )
+            finding, shown = _finding(family, bug, reason, list(judged), taken={each.id for each in findings})
             findings.append(finding)
             if shown is not None:
                 evidence[finding.id] = shown
@@ -127,9 +128,7 @@ def _open_bugs(products: Iterable[Product]) -> Iterator[tuple[Bug, str]]:
     return ((bug, "") for bug in bugs_of(evidence))
 
 
-def _declared_bugs(
-    products: Iterable[Product], failures: Sequence[KeptFailure]
-) -> Iterator[tuple[Bug, str]]:
+def _declared_bugs(products: Iterable[Product], failures: Sequence[KeptFailure]) -> Iterator[tuple[Bug, str]]:
     """Yield what is declared as known: the failures with the same reason are one bug."""
     kept = failures_by_run(failures)
     by_reason: dict[str, list[Evidence]] = {}
@@ -147,7 +146,7 @@ def _declared_bugs(
 
 def _without_links(reason: str) -> str:
     text = _LINKS.sub("", reason).strip().rstrip(".")
-    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1].rstrip()}…"
+    return text if len(text) <= _MAX_REASON else f"{text[: _MAX_REASON - 1].rstrip()}…"
 
 
 def _finding(
@@ -169,9 +168,7 @@ def _finding(
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
         crashes=bug.crashes,
         declared=reason,
-        tried_with=tuple(dict.fromkeys(each.target.target for each in bug.evidence))
-        if bug.first.is_operation
-        else (),
+        tried_with=tuple(dict.fromkeys(each.target.target for each in bug.evidence)) if bug.first.is_operation else (),
         target="" if shown is None or shown.failure is None else shown.failure.target,
         listener="" if shown is None else _listener(shown),
         script=_script(shown),
@@ -209,7 +206,11 @@ def _facts(failure: KeptFailure) -> Mapping[str, Any]:
 
 
 def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
-    """Return the sort key of evidence: first what a script shows each time, on a listener that needs no keys; the sort keeps the rest of the order."""
+    """Return the sort key of evidence: the most usable evidence first.
+
+    A failure with a script comes first, then one on the plaintext listener, which needs no keys, then one that happens
+    each time, then one whose rule fails a run. The sort keeps the rest of the order.
+    """
     assert evidence.failure is not None
     repeats = _facts(evidence.failure).get("repeats") or {}
     return (
@@ -224,7 +225,7 @@ def finding_id(family: str, title: str, taken: Collection[str]) -> str:
     """Return a name that stays the same while numbers in the title change: the folder of a finding."""
     words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
     folder = "-".join(_WORD.findall(family.lower())) or "product"
-    while len(words) > _MOST_WORDS or (len("-".join(words)) > _MOST_LETTERS and len(words) > 1):
+    while len(words) > _MAX_WORDS or (len("-".join(words)) > _MAX_LETTERS and len(words) > 1):
         words.pop()
     name = f"{folder}/{'-'.join(words) or 'finding'}"
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
@@ -233,27 +234,20 @@ def finding_id(family: str, title: str, taken: Collection[str]) -> str:
 
 def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient, ...]]:
     tried = tried_operations(folded)
-    releases = tuple(
-        sorted({name for each in tried for name in each.by_release}, key=release_order)
-    )
+    releases = tuple(sorted({name for each in tried for name in each.by_release}, key=release_order))
     by_client: dict[str, dict[str, str]] = {}
     for each in tried:
         cells = [each.by_release.get(release) for release in releases]
-        text = "".join(
-            NOT_TRIED if cell is None else SYMBOLS.get(cell.verdict, NOT_TRIED) for cell in cells
-        )
+        text = "".join(NOT_TRIED if cell is None else SYMBOLS.get(cell.verdict, NOT_TRIED) for cell in cells)
         if text.strip():
             by_client.setdefault(each.client, {})[each.operation] = text
     return releases, tuple(
-        TriedClient(client=client, operations=operations)
-        for client, operations in by_client.items()
+        TriedClient(client=client, operations=operations) for client, operations in by_client.items()
     )
 
 
 def _steps(folded: FoldedGrid) -> Iterator[LineStep]:
-    newest: dict[object, RecordedRelease] = {
-        line_of(each.release): each for each in recorded_releases()
-    }
+    newest: dict[object, RecordedRelease] = {line_of(each.release): each for each in recorded_releases()}
     lines = [each.release for each in newest.values()]
     for older, newer in pairwise(lines):
         yield step_between(older, newer, folded)
@@ -271,9 +265,7 @@ def step_between(older: str, newer: str, folded: FoldedGrid | None) -> LineStep:
         before=older,
         after=newer,
         lost=tuple(line.name for line in upgrade.requests.lost_by_clients),
-        new=tuple(
-            line.name for line in upgrade.requests.of(RequestKind.NEW) if line.is_for_clients
-        ),
+        new=tuple(line.name for line in upgrade.requests.of(RequestKind.NEW) if line.is_for_clients),
         more=sum(line.is_for_clients for line in upgrade.requests.of(RequestKind.MORE)),
         moved=len(upgrade.requests.with_quorum),
         drops_old_clients=upgrade.loses_old_clients,

@@ -1,4 +1,7 @@
-"""The data of docs/COMPATIBILITY.md: everything that the document says follows from it, and it follows from a grid."""
+"""The data of docs/COMPATIBILITY.md, which follows from a grid.
+
+Everything that the document says follows from the data.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,8 @@ class Finding:
         crashes: whether the product's process ended.
         declared: the reason for which it is declared as known; empty if it is not.
         tried_with: the releases of brokers that an operation was tried with; empty if it is none.
-        target: the id of the product, or for an operation of the broker, of which the folder has the bytes; empty if no bytes are stored.
+        target: the id of the product, or for an operation of the broker, of which the folder has the bytes; empty if no
+            bytes are stored.
         listener: the listener of these bytes; for a client that of the broker which was played to it.
         script: the script that shows it, as a path from its folder; empty if `kafka-conformance replay` alone does.
     """
@@ -92,7 +96,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedClient:
-    """What a client did with brokers: each operation with a symbol per release, in the order of `Compatibility.releases`."""
+    """The operations that a client tried with brokers.
+
+    Each operation has a symbol per release, in the order of `Compatibility.releases`.
+    """
 
     client: str
     operations: Mapping[str, str]
@@ -168,19 +175,12 @@ class Counts:
 def counts_of(data: Compatibility, versions: frozenset[str]) -> Counts:
     """Count what is wrong with versions of one product."""
     broken = {
-        finding.id: {
-            clause
-            for version, clauses in finding.broken.items()
-            if version in versions
-            for clause in clauses
-        }
+        finding.id: {clause for version, clauses in finding.broken.items() if version in versions for clause in clauses}
         for finding in data.findings
         if not finding.declared
     }
     bugs = [finding for finding in data.findings if broken.get(finding.id)]
-    levels = {
-        clause: data.levels[clause] for finding in bugs for clause in broken[finding.id]
-    }.values()
+    levels = {clause: data.levels[clause] for finding in bugs for clause in broken[finding.id]}.values()
     return Counts(
         bugs=tuple(sorted(bugs, key=lambda each: _gravity(data, each, len(broken[each.id])))),
         must=sum(level == Level.MUST for level in levels),
@@ -198,9 +198,7 @@ def write_data(data: Compatibility, path: Path) -> None:
     """Write the data as JSON, one finding, product or step per line, so that a change of it is short."""
     parts = {"compatibility_schema_version": DATA_SCHEMA_VERSION, **asdict(data)}
     path.write_text(
-        "{\n"
-        + ",\n".join(f"{json.dumps(name)}: {_json(part)}" for name, part in parts.items())
-        + "\n}\n",
+        "{\n" + ",\n".join(f"{json.dumps(name)}: {_json(part)}" for name, part in parts.items()) + "\n}\n",
         encoding="utf-8",
     )
 
@@ -218,10 +216,7 @@ def read_data(path: Path) -> Compatibility:
         made=Made(**_tuples(found["made"])),
         levels=found["levels"],
         products=tuple(JudgedVersion(**each) for each in found["products"]),
-        findings=tuple(
-            Finding(**{**_tuples(each), "broken": _tuples(each["broken"])})
-            for each in found["findings"]
-        ),
+        findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in found["findings"]),
         releases=tuple(found["releases"]),
         clients=tuple(TriedClient(**each) for each in found["clients"]),
         steps=tuple(LineStep(**_tuples(each)) for each in found["steps"]),
@@ -229,6 +224,4 @@ def read_data(path: Path) -> Compatibility:
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

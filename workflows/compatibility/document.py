@@ -23,10 +23,10 @@ from workflows.compatibility.data import (
 
 DOCUMENT = "COMPATIBILITY.md"
 FINDINGS = "findings"
-MOST_BYTES = 30_000
-_MOST_NEW = 4
-_LONGEST_WORST = 100
-_LONGEST_TITLES = range(100, 20, -10)
+MAX_BYTES = 30_000
+_MAX_NEW = 4
+_MAX_WORST = 100
+_MAX_TITLES = range(100, 20, -10)
 _SUBJECT = re.compile(r"^The (?:client|target) ")
 _WORKS = "✓"
 _WORDS = {_WORKS: "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
@@ -34,9 +34,9 @@ _WORDS = {_WORKS: "work", "–": "unsupported", "✕": "violate", "?": "not judg
 
 def document(data: Compatibility) -> str:
     """Return the document in Markdown; the more defects there are, the shorter are their titles in it."""
-    *longer, shortest = _LONGEST_TITLES
+    *longer, shortest = _MAX_TITLES
     texts = (_document(data, longest) for longest in longer)
-    fitting = (text for text in texts if len(text.encode()) <= MOST_BYTES)
+    fitting = (text for text in texts if len(text.encode()) <= MAX_BYTES)
     return next(fitting, None) or _document(data, shortest)
 
 
@@ -140,11 +140,9 @@ def _gravity(counts: Counts) -> tuple[bool, int, int, int]:
     return not counts.crashes, -counts.must, -counts.should, -len(counts.bugs)
 
 
-def _product_row(
-    family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]
-) -> str:
+def _product_row(family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> str:
     now = counts[newest]
-    worst = _cut(now.bugs[0].title, _LONGEST_WORST) if now.bugs else "none"
+    worst = _cut(now.bugs[0].title, _MAX_WORST) if now.bugs else "none"
     if now.crashes:
         worst = f"**{CRASHES}**: {worst}"
     earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older) or ""
@@ -183,9 +181,7 @@ def _operations(data: Compatibility) -> Iterator[str]:
 
 def _tried(data: Compatibility) -> Sequence[str]:
     names = {name for client in data.clients for name in client.operations}
-    return (
-        sorted(names, key=list(OPERATIONS).index) if names <= OPERATIONS.keys() else sorted(names)
-    )
+    return sorted(names, key=list(OPERATIONS).index) if names <= OPERATIONS.keys() else sorted(names)
 
 
 def _sum(column: Counter[str]) -> str:
@@ -193,16 +189,12 @@ def _sum(column: Counter[str]) -> str:
     tried = sum(column[symbol] for symbol in _WORDS)
     if not tried:
         return ""
-    others = (
-        f"{symbol} {column[symbol]}" for symbol in _WORDS if symbol != _WORKS and column[symbol]
-    )
+    others = (f"{symbol} {column[symbol]}" for symbol in _WORDS if symbol != _WORKS and column[symbol])
     return " ".join([f"{_WORKS} {column[_WORKS]} of {tried}", *others])
 
 
 def _client_rows(client: TriedClient, releases: int) -> Iterator[str]:
-    columns = [
-        Counter(each[index] for each in client.operations.values()) for index in range(releases)
-    ]
+    columns = [Counter(each[index] for each in client.operations.values()) for index in range(releases)]
     sums = (_sum(column) for column in columns)
     yield f"| **{client.client}** | {' | '.join(sums)} |"
     alike: dict[str, list[str]] = {}
@@ -228,19 +220,17 @@ def step_sentence(step: LineStep) -> str:
     if step.drops_old_clients:
         parts.append("Kafka supports no clients older than 2.1 any more")
     if step.lost:
-        parts.append(
-            f"{counted(len(step.lost), 'request')} with fewer versions: {some_of(step.lost, _MOST_NEW)}"
-        )
+        parts.append(f"{counted(len(step.lost), 'request')} with fewer versions: {some_of(step.lost, _MAX_NEW)}")
     if step.new:
-        parts.append(f"new: {some_of(step.new, _MOST_NEW)}")
+        parts.append(f"new: {some_of(step.new, _MAX_NEW)}")
     if step.more:
         parts.append(f"further versions of {counted(step.more, 'request')}")
     if step.moved:
         parts.append(f"{counted(step.moved, 'request')} less or more by the change to KRaft")
     if step.worse:
-        parts.append(f"newly broken: {some_of(step.worse, _MOST_NEW)}")
+        parts.append(f"newly broken: {some_of(step.worse, _MAX_NEW)}")
     if step.better:
-        parts.append(f"broken no more: {some_of(step.better, _MOST_NEW)}")
+        parts.append(f"broken no more: {some_of(step.better, _MAX_NEW)}")
     return f"**{_line(step.before)} → {_line(step.after)}**: {'; '.join(parts) or 'no request of clients changes'}."
 
 
@@ -274,9 +264,7 @@ def _by_rule(
         notes = [] if is_only_one else [_versions(data, finding)]
         notes += ["declared"] if finding.declared and some_declared else []
         note = f" ({'; '.join(notes)})" if notes else ""
-        by_rule.setdefault(_rule(data, finding), []).append(
-            f"{_sentence(finding, longest_title)}{note}"
-        )
+        by_rule.setdefault(_rule(data, finding), []).append(f"{_sentence(finding, longest_title)}{note}")
     for rule, sentences in by_rule.items():
         yield f"- {rule}: {'; '.join(sentences)}"
 

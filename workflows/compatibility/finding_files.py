@@ -1,4 +1,6 @@
-"""docs/findings: for each finding a folder with everything that the tracker of its product needs.
+"""Writer of docs/findings: a folder per finding for the product's tracker.
+
+Each folder has everything that the tracker needs:
 
 - `README.md`: the text of an issue, see `finding_texts`;
 - `failure.json`: what `kafka-conformance replay` and the script read;
@@ -30,7 +32,7 @@ from workflows.compatibility.data import Finding
 from workflows.compatibility.finding_texts import finding_text, without_folders
 
 README = "README.md"
-_MOST_SENT_BYTES = 8 * 1024
+_MAX_SENT_BYTES = 8 * 1024
 _KEPT_FACTS = ("signature", "clause", "statement", "property_name", "target", "listener")
 _MORE_KEPT_FACTS = ("message", "example", "role", "script", "driver", "repeats")
 _OVERVIEW = """\
@@ -58,9 +60,7 @@ def write_findings(collected: Collected, folder: Path) -> None:
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     (folder / README).write_text(_OVERVIEW, encoding="utf-8")
-    templates = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
-    )
+    templates = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False)
     (folder / PLAYER).write_text(render_player(templates), encoding="utf-8")
     for finding in collected.data.findings:
         own = folder / finding.id
@@ -79,7 +79,7 @@ def _write_failure(folder: Path, finding: Finding, failure: KeptFailure) -> None
         kept["steps"] = facts["steps"]
     if finding.script.endswith(PLAYER):
         kept["play"] = {**play_of(failure), "timeout_s": _timeout_s(facts)}
-    elif len(json.dumps(facts.get("sent", []))) <= _MOST_SENT_BYTES:
+    elif len(json.dumps(facts.get("sent", []))) <= _MAX_SENT_BYTES:
         kept["sent"] = facts.get("sent", [])
     kept["message"] = without_folders(kept.get("message", ""))
     (folder / FACTS_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
@@ -114,9 +114,7 @@ def play_of(failure: KeptFailure) -> Mapping[str, Any]:
 def _timeout_s(facts: Mapping[str, Any]) -> float:
     """Return for how long a client may run, by the drawn script."""
     try:
-        scripts = [
-            each for each in read_values(facts["example"]).values() if isinstance(each, Script)
-        ]
+        scripts = [each for each in read_values(facts["example"]).values() if isinstance(each, Script)]
     except UnreadableValues:
         scripts = []
     return (scripts[0] if scripts else Script(nodes=())).timeout_ms / 1000

@@ -1,7 +1,9 @@
-"""The text of a finding: an issue for the tracker of its product, which is complete without the files around it.
+"""The text of a finding: a complete issue for the tracker of its product.
 
-It says what the rule demands and where the rule comes from, what was seen, what a client wrote last, the bytes without what says nothing about the
-failure, and how to see it again from nothing.
+The issue needs no files around it.
+
+It says what the rule demands and where the rule comes from, what was seen, what a client wrote last, the bytes without
+what says nothing about the failure, and how to see it again from nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding
 
 FOLDER = "docs/findings"
-_MOST_HEX = 600
+_MAX_HEX = 600
 _FOLDERS = re.compile(r"/(?:home|root|tmp|Users|work)/(?:[\w.@+-]+/)*")
 _ADDRESS = re.compile(r"(https?://[^\s<>\"'()\[\]]+)")
 _LAST_WORDS = "stderr: "
@@ -39,6 +41,15 @@ LISTENERS = {
     "controller": "of the KRaft controller",
 }
 """What is special about a listener, for somebody who has to set up the same."""
+
+
+_MAX_LINE = 160
+_PART = re.compile(r"^(?=connection )", re.MULTILINE)
+_ROW = re.compile(r"\bapi_keys\[(?P<index>\d+)\]\.\w+ = ")
+_KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
+_ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
+_API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
+_API_VERSIONS = 18
 
 
 def without_folders(text: str) -> str:
@@ -102,8 +113,7 @@ def _client(finding: Finding) -> Client | None:
 def _with_addresses(reason: str) -> str:
     """Return the reason of a declaration, which this project writes itself, as Markdown with links."""
     return "".join(
-        f"[{part}]({part})" if _ADDRESS.fullmatch(part) else _spaced(part)
-        for part in _ADDRESS.split(reason)
+        f"[{part}]({part})" if _ADDRESS.fullmatch(part) else _spaced(part) for part in _ADDRESS.split(reason)
     )
 
 
@@ -118,9 +128,7 @@ def _spaced(text: str) -> str:
 
 def linked(location: str) -> str:
     """Return where a rule stands, as Markdown, with a link to each document that it names."""
-    return REFERENCE.sub(
-        lambda found: f"[{found[0]}]({source_url(found[0])})", markdown_text(location)
-    )
+    return REFERENCE.sub(lambda found: f"[{found[0]}]({source_url(found[0])})", markdown_text(location))
 
 
 def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
@@ -145,9 +153,7 @@ def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
         yield _code(shortened(failure.hex_dump, failure.message), "text")
 
 
-def _again(
-    project: str, finding: Finding, evidence: Evidence, failure: KeptFailure
-) -> Iterator[str]:
+def _again(project: str, finding: Finding, evidence: Evidence, failure: KeptFailure) -> Iterator[str]:
     yield "## To see it again"
     sentence = _repeats(failure)
     if sentence:
@@ -174,9 +180,7 @@ def _why_not_repeated(finding: Finding, failure: KeptFailure) -> str:
     return "its values cannot be drawn again, or the time for repeats was used up"
 
 
-def _against_the_broker(
-    project: str, finding: Finding, facts: dict[str, object], sentence: str
-) -> Iterator[str]:
+def _against_the_broker(project: str, finding: Finding, facts: dict[str, object], sentence: str) -> Iterator[str]:
     listener = "" if finding.listener == "plaintext" else f" --listener {finding.listener}"
     yield (
         f"Start the broker, {markdown_text(finding.target)}, in any way. `kafka-conformance start {finding.target}{listener} --port {_PORT}` does it as well."
@@ -204,7 +208,9 @@ def _against_the_broker(
 
 
 def _only_request(facts: dict[str, object]) -> str:
-    """Return the bytes of the one request that the connections of a failure sent; empty if there were several, or they are long.
+    """Return the bytes of a failure's only request, or an empty text.
+
+    The text is empty if the connections sent several requests, or if the bytes are long.
 
     A plain ApiVersions v0 does not count: it shows whether the broker still answers.
     """
@@ -213,7 +219,7 @@ def _only_request(facts: dict[str, object]) -> str:
     distinct = list(dict.fromkeys(datas))
     if len(distinct) > 1:
         distinct = [each for each in distinct if not each[8:].startswith("00120000")]
-    return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MOST_HEX else ""
+    return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MAX_HEX else ""
 
 
 def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
@@ -277,28 +283,26 @@ def _fetched(project: str, path: str) -> Iterator[str]:
 
 
 def _file(project: str, folder: str, name: str) -> str:
-    """Return a link to a file next to a text; without an address of the project it is relative, as the forge shows it."""
+    """Return a link to a file next to a text.
+
+    Without an address of the project the link is relative, as the forge resolves it.
+    """
     path = "/".join(filter(None, (FOLDER, folder, name)))
     if project:
         return f"[{name}]({project}/blob/HEAD/{path})"
     return f"[{name}]({name if folder else f'../../{name}'})"
 
 
-_MOST_LINES_OF_PART, _MOST_DUMP_LINES = 40, 120
-_LONGEST_LINE = 160
-_PART = re.compile(r"^(?=connection )", re.MULTILINE)
-_ROW = re.compile(r"\bapi_keys\[(?P<index>\d+)\]\.\w+ = ")
-_KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
-_ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
-_API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
-_API_VERSIONS = 18
+_MAX_LINES_OF_PART, _MAX_DUMP_LINES = 40, 120
 
 
 def shortened(dump: str, message: str = "") -> str:
-    """Return the dump of an exchange without the rows of tables that say nothing about a failure; of a long one only some messages.
+    """Return the dump of an exchange without rows irrelevant to a failure.
 
-    What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark, requests that
-    the message names, and the first and the last messages.
+    Of a long dump only some messages are kept.
+
+    What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark,
+    requests that the message names, and the first and the last messages.
     """
     known = {f"API {key}": key for key in range(-1, 1000)}
     known |= {api.name: key for key, api in known_apis().items()}
@@ -311,28 +315,29 @@ def shortened(dump: str, message: str = "") -> str:
     for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
         own = [line for index in run for line in parts[index]]
         lines += own if is_kept else [f"... ({counted(len(own), 'more line')})"]
-    cut = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..." for line in lines)
+    cut = (line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..." for line in lines)
     return "\n".join(cut)
 
 
 def _short_part(lines: Sequence[str], keys: Collection[int]) -> Sequence[str]:
     own = list(_without_other_apis(lines, keys))
-    rest = own[_MOST_LINES_OF_PART:]
+    rest = own[_MAX_LINES_OF_PART:]
     if len(rest) <= 1:
         return own
     marked = [line for line in rest if line.startswith(">")]
     more = f"... ({len(rest) - len(marked)} more lines)"
-    return [*own[:_MOST_LINES_OF_PART], more, *marked]
+    return [*own[:_MAX_LINES_OF_PART], more, *marked]
 
 
 def _kept_parts(parts: Sequence[Sequence[str]], named: Set[int]) -> Collection[int]:
-    """Return the indexes of the messages that are shown: as many as fit, those that requested what is named first of all."""
+    """Return the indexes of the messages to show: as many as fit.
+
+    Requests of the named APIs come first, each with the message after it.
+    """
     asked = [index for index, part in enumerate(parts) if named & _requested(part)][:2]
-    both_ends = chain.from_iterable(
-        zip(reversed(range(len(parts))), range(len(parts)), strict=True)
-    )
+    both_ends = chain.from_iterable(zip(reversed(range(len(parts))), range(len(parts)), strict=True))
     kept: set[int] = set()
-    left = _MOST_DUMP_LINES
+    left = _MAX_DUMP_LINES
     for index in (*(each for first in asked for each in (first, first + 1)), *both_ends):
         if index in kept or index >= len(parts):
             continue

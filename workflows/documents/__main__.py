@@ -1,4 +1,7 @@
-"""Writes every document that follows from code: `python -m workflows.documents`. A test fails if one is out of date."""
+"""Writes every document that follows from code.
+
+Run `python -m workflows.documents`. A test fails if a document is out of date.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a run folder holds, and a grid folder's tables: docs/records-schema.md, and reports/exports/table_schema.json."""
+"""Writer of docs/records-schema.md and reports/exports/table_schema.json.
+
+They describe the contents of a run folder, and the tables of a grid folder.
+"""
 
 from __future__ import annotations
 
@@ -78,6 +81,25 @@ _PARQUET = {
 }
 
 
+_NULL = type(None)
+_SCHEMA_OF: Mapping[type, _Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    datetime: {"type": "string", "format": "date-time"},
+}
+_NAMED = {Verdict: "verdict", CellFailure: "failure"}
+_HEAD: _Schema = {
+    "table_schema_version": {"const": TABLE_SCHEMA_VERSION},
+    "inputs_sha256": {
+        "type": "string",
+        "pattern": "^([0-9a-f]{64})?$",
+        "description": "SHA-256 of what the table was made from; empty where none is known. See docs/records-schema.md.",
+    },
+}
+
+
 def records_schema() -> Iterator[str]:
     """Yield the lines of docs/records-schema.md."""
     yield _BEGINNING
@@ -150,23 +172,6 @@ def _grid_tables() -> Iterator[str]:
 
 
 _Schema = dict[str, Any]
-_NULL = type(None)
-_SCHEMA_OF: Mapping[type, _Schema] = {
-    str: {"type": "string"},
-    bool: {"type": "boolean"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    datetime: {"type": "string", "format": "date-time"},
-}
-_NAMED = {Verdict: "verdict", CellFailure: "failure"}
-_HEAD: _Schema = {
-    "table_schema_version": {"const": TABLE_SCHEMA_VERSION},
-    "inputs_sha256": {
-        "type": "string",
-        "pattern": "^([0-9a-f]{64})?$",
-        "description": "SHA-256 of what the table was made from; empty where none is known. See docs/records-schema.md.",
-    },
-}
 
 
 def table_schema() -> Iterator[str]:

@@ -1,8 +1,11 @@
-"""Takes the pictures of the documents from a site: docs/grid.png, and docs/sample/ at the width of a desk and of a phone.
+"""Takes the pictures of the documents from a site.
+
+It writes docs/grid.png, and docs/sample/ at the widths of a desktop and a phone.
 
     nox -s screenshots -- SITE
 
-Each picture keeps the navigation of its page, so that a test finds pictures of an older site. Needs Chromium, as the tests of the site do.
+Each picture keeps the navigation of its page, so that a test finds pictures of an older site. Needs Chromium, as the
+tests of the site do.
 """
 
 from __future__ import annotations
@@ -63,9 +66,7 @@ def save(png: bytes, navigation: list[tuple[str, str]], path: Path) -> None:
 
 
 def _open(browser: Browser, site: Path, picture: Picture) -> Page:
-    page = browser.new_page(
-        viewport=picture.size, color_scheme="dark" if picture.is_dark else "light"
-    )
+    page = browser.new_page(viewport=picture.size, color_scheme="dark" if picture.is_dark else "light")
     page.goto((site.resolve() / picture.address).as_uri())
     return page
 

@@ -1,4 +1,7 @@
-"""`schemas check`: whether Kafka's message schema files follow the rules of KIP-1313 for their property `headerVersions`."""
+"""The command `schemas check`: KIP-1313's rules for Kafka's message schema files.
+
+The rules are about the property `headerVersions`.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +52,14 @@ def schemas() -> None:
     help="the schemas of the release before, as PATH: bodies have to be as they are there",
 )
 def check(paths: tuple[Path, ...], released: Path | None) -> None:
-    """Check message schemas by the rules of KIP-1313, a proposal: the property `headerVersions`, and the schema of the request header.
+    """Check message schemas by the rules of KIP-1313, a proposal.
 
-    PATH is a schema file, a folder of them, or a jar such as kafka-clients. The exit status is 1 if a schema violates a rule.
-    A schema without the property has the headers that Kafka derives today, and violates none.
-    A folder or jar claims the proposal if a request in it states header v3, or its RequestHeader.json has that version.
-    Then every request there needs a new version with header v3, except SaslHandshake, and every response the property.
+    The rules are about the property `headerVersions` and the schema of the request header.
+
+    PATH is a schema file, a folder of them, or a jar such as kafka-clients. The exit status is 1 if a schema violates a
+    rule. A schema without the property has the headers that Kafka derives today, and violates none. A folder or jar
+    claims the proposal if a request in it states header v3, or its RequestHeader.json has that version. Then every
+    request there needs a new version with header v3, except SaslHandshake, and every response the property.
     """
     before = [schema for _, schema in _schemas_in(released)] if released else []
     checked: list[Any] = []
@@ -66,9 +71,7 @@ def check(paths: tuple[Path, ...], released: Path | None) -> None:
             click.echo(printable(f"{where}: {problem}"))
         checked += [each for _, each in found if _has_rules(each)]
     if not checked:
-        raise InvalidFile(
-            "there is no schema of a request or response, and none of the request header"
-        )
+        raise InvalidFile("there is no schema of a request or response, and none of the request header")
     for line in _summary(checked, problems):
         click.echo(line)
     raise SystemExit(1 if problems else 0)
@@ -119,9 +122,7 @@ def _schemas_in(path: Path) -> Iterator[tuple[str, Any]]:
             raise InvalidFile(f"{name}: is no object, so it is no message schema")
         missing = [key for key in ("apiKey", "validVersions") if key not in schema]
         if kind_of(schema) in (REQUEST, RESPONSE) and missing:
-            raise InvalidFile(
-                f"{name}: has no {missing[0]}, so it is no schema of a request or response"
-            )
+            raise InvalidFile(f"{name}: has no {missing[0]}, so it is no schema of a request or response")
         yield name, schema
 
 

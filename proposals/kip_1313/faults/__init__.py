@@ -1,4 +1,4 @@
-"""Planted faults of the broker that follows KIP-1313: each breaks exactly the clauses that it names."""
+"""Planted faults of the KIP-1313 broker: each breaks exactly the clauses it names."""
 
 from __future__ import annotations
 

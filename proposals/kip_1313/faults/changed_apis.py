@@ -1,4 +1,7 @@
-"""Planted faults: the table, the APIs that KIP-1313 changes, and refusals of unknown versions."""
+"""Planted faults: tables, APIs that KIP-1313 changes, unknown versions.
+
+The faults about unknown versions change how the broker refuses them.
+"""
 
 from __future__ import annotations
 

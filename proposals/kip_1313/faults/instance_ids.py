@@ -1,4 +1,7 @@
-"""Planted faults: which headers and ids a connection accepts in its first request, and in later ones."""
+"""Planted faults: headers and ids that a connection accepts.
+
+They affect the first request of a connection or the later ones.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from wire.api_keys import (
 )
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, RequestStart
 
-LONGEST_ONE_BYTE_LENGTH = 127
+MAX_ONE_BYTE_LENGTH = 127
 
 
 @fault(LAYOUT)
@@ -38,7 +41,7 @@ class ReadsACompactClientId(InstanceIdBroker):
     """It takes the client id's length for a varint, and closes on a long one."""
 
     def can_read(self, header: InstanceIdHeader) -> bool:
-        return len((header.client_id or "").encode()) <= LONGEST_ONE_BYTE_LENGTH
+        return len((header.client_id or "").encode()) <= MAX_ONE_BYTE_LENGTH
 
 
 @fault(LAYOUT)
@@ -70,9 +73,7 @@ class AcceptsTheZeroIdInTelemetry(InstanceIdBroker):
     """It takes the zero id for the wish to get one, as telemetry did before."""
 
     def accepts_first_id(self, given: UUID, api_key: int) -> bool:
-        return api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY or super().accepts_first_id(
-            given, api_key
-        )
+        return api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY or super().accepts_first_id(given, api_key)
 
 
 @fault(CONSTANT)
@@ -128,9 +129,7 @@ class RefusesSaslHandshakeWithoutId(InstanceIdBroker):
     """It makes no exception for SaslHandshake."""
 
     def accepts_no_id(self, first: UUID | None, start: RequestStart) -> bool:
-        return super().accepts_no_id(first, start) and (
-            first is None or start.api_key != SASL_HANDSHAKE_KEY
-        )
+        return super().accepts_no_id(first, start) and (first is None or start.api_key != SASL_HANDSHAKE_KEY)
 
 
 @fault(OLD_HEADERS, OFFSET_DELETE)

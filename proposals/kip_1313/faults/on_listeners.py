@@ -1,4 +1,4 @@
-"""Planted faults that show on one kind of listener alone: those with SASL, or those of a controller."""
+"""Planted faults that show only on SASL listeners or controller listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of the planted faults of the broker that follows KIP-1313, and the clauses that they break."""
+"""Registry of the KIP-1313 broker's planted faults and the clauses they break."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from reference_model.faults.planted import Faults
 FAULTS = Faults()
 """Every planted fault, by name."""
 fault = FAULTS.planting
-"""Registers the decorated subclass of `InstanceIdBroker` as a fault, by the clauses that it breaks; see `reference_model.faults.planted`."""
+"""Registers the decorated subclass of `InstanceIdBroker` as a fault, by the clauses that it breaks; see
+`reference_model.faults.planted`."""
 
 CLIENT_ID = "KIP-1313.client-id-from-first-request"
 LAYOUT = "KIP-1313.header-v3-layout"

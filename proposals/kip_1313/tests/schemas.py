@@ -1,4 +1,7 @@
-"""Message schemas, alone and in folders: right ones, and ones with one fault, each with the clause and the place of it."""
+"""Message schemas for tests, alone and in folders: correct, or with one fault.
+
+Each fault comes with its clause and its place.
+"""
 
 from __future__ import annotations
 
@@ -280,10 +283,7 @@ WRONG_APIS = (
         )
     ),
     wrong("offset-delete", OFFSET_DELETE, at("1+"), new_version(OFFSET_DELETE_KEY, REQUEST, 2)),
-    *(
-        wrong(f"telemetry-{key}", TELEMETRY, at("1+"), new_version(key, REQUEST, 2))
-        for key in TELEMETRY_KEYS
-    ),
+    *(wrong(f"telemetry-{key}", TELEMETRY, at("1+"), new_version(key, REQUEST, 2)) for key in TELEMETRY_KEYS),
     *(
         wrong(
             f"telemetry-{key}-{kind}-{kept}",
@@ -327,9 +327,7 @@ WRONG_HEADERS = (
     with_field(0, "type", "int32"),
     with_field(2, "versions", "2+"),
 )
-NEW_HANDSHAKE = schema_of(
-    {"0-1": "1", "2+": "3"}, valid="0-2", flexible="2+", api_key=SASL_HANDSHAKE_KEY
-)
+NEW_HANDSHAKE = schema_of({"0-1": "1", "2+": "3"}, valid="0-2", flexible="2+", api_key=SASL_HANDSHAKE_KEY)
 WRONG_FOLDERS = (
     wrong("folder-without-bump", EVERY_API, "validVersions", schema_of(), request_header(), *OTHERS),
     wrong("folder-with-old-response", RESPONSE_HEADERS, "validVersions", NEW, schema_of(kind=RESPONSE)),

@@ -75,9 +75,7 @@ def offset_delete(version: int = 1, **others: Any) -> bytes:
     return frame(OFFSET_DELETE_KEY, version, body, header_version=header_version, **others)
 
 
-def connected(
-    listener: str = PLAINTEXT, fault: str = "", log: list[Any] | None = None
-) -> InstanceIdConnection:
+def connected(listener: str = PLAINTEXT, fault: str = "", log: list[Any] | None = None) -> InstanceIdConnection:
     """Return a connection to a new broker, which adds to a request log."""
     entries: list[Any] = [] if log is None else log
     broker = FAULTS.model(fault, InstanceIdBroker)(
@@ -135,9 +133,7 @@ def test_zero_and_changed_ids_are_refused() -> None:
 def test_old_requests_are_served_without_ids() -> None:
     """Every one of them, by the reference broker; a version that it does not know is refused."""
     connection = connected()
-    old, deleted = ask(
-        connection, frame(API_VERSIONS_KEY, 0, header_version=1), offset_delete(version=0)
-    )
+    old, deleted = ask(connection, frame(API_VERSIONS_KEY, 0, header_version=1), offset_delete(version=0))
     assert read_error_code(old) == ErrorCode.NONE
     assert deleted == b"\0\0\0\7" + bytes(2 + 4 + 4)
     negative = frame(API_VERSIONS_KEY, -1, header_version=1)
@@ -149,7 +145,6 @@ def test_old_requests_are_served_without_ids() -> None:
 
 @pytest.mark.parametrize("version", [OWN_VERSION, OWN_VERSION + 1], ids=["served", "refused"])
 def test_client_is_held_back_under_a_quota(version: int) -> None:
-    """Also after a version that is refused; what it sends meanwhile waits for the end of the pause."""
     connection = connected()
     sent = frame(API_VERSIONS_KEY, version, LISTING, client_id=THROTTLED_CLIENT_IDS)
     assert len(ask(connection, sent)) == 1
@@ -160,7 +155,6 @@ def test_client_is_held_back_under_a_quota(version: int) -> None:
 
 
 def test_handshake_needs_no_id() -> None:
-    """It is the only exception; what follows it are tokens."""
     connection = connected(SASL_PLAINTEXT)
     listed, shaken = ask(connection, own_versions(), handshake_request(version=0).data)
     assert read_error_code(listed) == read_error_code(shaken) == ErrorCode.NONE
@@ -237,9 +231,7 @@ def named(*client_ids: str | None, versions: tuple[int, ...]) -> list[str | None
         body = LISTING if version == OWN_VERSION else b"\2a\2b\0" if version >= 3 else b""
         ask(
             connection,
-            frame(
-                API_VERSIONS_KEY, version, body, header_version=header_version, client_id=client_id
-            ),
+            frame(API_VERSIONS_KEY, version, body, header_version=header_version, client_id=client_id),
         )
     return [entry["requestHeader"]["clientId"] for entry in log]
 
@@ -292,13 +284,9 @@ HANDSHAKE = handshake_request(version=1).data
     ],
     ids=["same-id", "another-id", "no-id", "never-an-id"],
 )
-def test_authentication_needs_the_id_of_the_connection(
-    frames: list[bytes], errors: list[ErrorCode]
-) -> None:
-    """Its first request decides; SaslHandshake has none in any case."""
+def test_authentication_needs_the_id_of_the_connection(frames: list[bytes], errors: list[ErrorCode]) -> None:
     got = ask(connected(SASL_PLAINTEXT), *frames)
     flexible = [len(frames) > 2 and index >= 2 for index in range(len(got))]
     assert [
-        error_after(each, 5 if is_flexible else 4)
-        for each, is_flexible in zip(got, flexible, strict=True)
+        error_after(each, 5 if is_flexible else 4) for each, is_flexible in zip(got, flexible, strict=True)
     ] == errors

@@ -1,4 +1,7 @@
-"""Which tables claim KIP-1313, a proposal, and with which header their targets read versions that they do not know."""
+"""Tests of which tables claim KIP-1313, and of the header of unknown versions.
+
+KIP-1313 is a proposal. The header is the one with which targets read versions that they do not know.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,8 @@ CONTROLLER = {API_VERSIONS_KEY: NEWER, DESCRIBE_CLUSTER_KEY: 3, 9000: 5}
         "nothing",
     ],
 )
-def test_claim_and_header_follow_from_the_table(
-    newest: dict[int, int], claims: bool, header: int
-) -> None:
-    """OffsetDelete v1 claims the proposal, and where it is absent most other APIs do; header v3 needs a new ApiVersions as well."""
+def test_claim_and_header_follow_from_the_table(newest: dict[int, int], claims: bool, header: int) -> None:
+    """OffsetDelete v1 claims the proposal, and where it is absent most other APIs do; header v3 needs a new
+    ApiVersions as well."""
     assert claims_proposal(newest) is claims
     assert header_of_unknown_versions(newest) == header

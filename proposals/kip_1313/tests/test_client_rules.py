@@ -1,4 +1,7 @@
-"""What KIP-1313 asks of clients: each rule finds its own fault, and none in what the model client does."""
+"""Tests of the KIP-1313 client rules.
+
+Each rule finds its own fault, and none in the model client.
+"""
 
 from __future__ import annotations
 
@@ -193,13 +196,11 @@ AS_KAFKA = base64.urlsafe_b64encode(ID.bytes).decode().rstrip("=")
     ],
 )
 def test_fault_is_found(rule: Rule, requests: list[SeenRequest], what: str) -> None:
-    """One sentence says which request is wrong."""
     (sentence,) = rule(recorded(*requests))
     assert what in sentence
 
 
 def test_right_client_has_no_fault() -> None:
-    """Also one that writes its member id as Kafka does, or does not decode, which the layout alone is about."""
     right = recorded(
         sent(version=13),
         sent(client_id=None),
@@ -220,9 +221,7 @@ def test_right_client_has_no_fault() -> None:
     assert instance_ids_in(right) == {ID}
 
 
-@pytest.mark.parametrize(
-    ("client_ids", "everywhere"), [(("c", "c"), True), (("c", None), False), ((None, "c"), False)]
-)
+@pytest.mark.parametrize(("client_ids", "everywhere"), [(("c", "c"), True), (("c", None), False), ((None, "c"), False)])
 def test_other_reading_of_the_client_id_has_it_in_every_request(
     client_ids: tuple[str | None, ...], everywhere: bool
 ) -> None:
@@ -231,18 +230,12 @@ def test_other_reading_of_the_client_id_has_it_in_every_request(
     assert has_client_id_everywhere(recording) is everywhere
 
 
-@pytest.mark.parametrize(
-    ("client_ids", "has_one"), [((None, None), False), ((None, "c"), True), (("c", None), True)]
-)
-def test_client_without_a_client_id_has_none_in_any_request(
-    client_ids: tuple[str | None, ...], has_one: bool
-) -> None:
-    """One request with a client id is enough to show that the client has one."""
+@pytest.mark.parametrize(("client_ids", "has_one"), [((None, None), False), ((None, "c"), True), (("c", None), True)])
+def test_client_without_a_client_id_has_none_in_any_request(client_ids: tuple[str | None, ...], has_one: bool) -> None:
     assert has_client_id(recorded(*(sent(client_id=each) for each in client_ids))) is has_one
 
 
 def test_telemetry_is_not_compared_with_headers_that_differ() -> None:
-    """That these differ is judged by itself."""
     changing = recorded(sent(), sent(instance_id=OTHER_ID), telemetry(0, client_instance_id=ID))
     assert list(wrong_telemetry(changing)) == []
 
@@ -268,19 +261,16 @@ SOME_ID = UUID(int=0xFBEF_BEFB_EFBE_F0AB_CDEF_0123_4567_89AB)
     ],
 )
 def test_every_usual_form_of_an_id_stands_for_it(text: str) -> None:
-    """And for no other one."""
     assert stands_for(text, SOME_ID)
     assert not stands_for(text, ID)
 
 
 @pytest.mark.parametrize("text", ["", "consumer-1", SOME_ID.hex[:-1], f"x{SOME_ID}", "é"])
 def test_other_texts_stand_for_no_id(text: str) -> None:
-    """They are none of its forms."""
     assert not stands_for(text, SOME_ID)
 
 
 def test_client_of_today_sends_no_ids() -> None:
-    """Its requests have older headers."""
     assert not sends_instance_ids(recorded(sent(version=13), versions_with_id()))
     assert sends_instance_ids(recorded(sent()))
 
@@ -321,9 +311,7 @@ SEVERAL_CONNECTIONS = claiming_cluster(nodes=3, closes_after=5)
         ("", downgraded_cluster(), False),
     ],
 )
-def test_request_without_id_on_a_connection_with_one_is_found(
-    fault: str, script: Script, is_wrong: bool
-) -> None:
+def test_request_without_id_on_a_connection_with_one_is_found(fault: str, script: Script, is_wrong: bool) -> None:
     """If the connection began with an id that was not refused, and the broker lists a version with it."""
     found = list(missing_ids(in_memory_client(fault).play(script).recording))
     assert bool(found) is is_wrong

@@ -1,4 +1,7 @@
-"""What a new request header would break: measured on a broker in this process, stored, and run as a command."""
+"""Tests of `discovery`: measured in memory, stored, and run as a command.
+
+`discovery` shows what a new request header would break.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,6 @@ def figures(release: str, answered: int) -> Discovery:
 
 
 def test_figures_are_replaced_release_by_release(tmp_path: Path) -> None:
-    """Those of other releases stay, the oldest first."""
     file = tmp_path / "discovery.csv"
     assert read_figures(file) == []
     write_figures([figures("4.10.0", 1), figures("4.2.0", 0)], file)
@@ -87,9 +89,7 @@ def test_every_release_with_flexible_headers_is_recorded() -> None:
         assert each.predicted == each.with_header_3 >= 5000
 
 
-def test_command_measures_what_has_flexible_headers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_measures_what_has_flexible_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Older releases are left out, and the file is written."""
     monkeypatch.setattr(command, "launch", lambda target, _: nullcontext(in_memory_target(target)))
     monkeypatch.setattr(command, "Broker", InMemoryBroker)
@@ -103,8 +103,6 @@ def test_command_measures_what_has_flexible_headers(
 
 def test_command_needs_a_release_with_flexible_headers(tmp_path: Path) -> None:
     """Anything else is an error of the command line."""
-    result = CliRunner().invoke(
-        command.discovery, ["apache-kafka-1.1.1", "--out", str(tmp_path / "f")]
-    )
+    result = CliRunner().invoke(command.discovery, ["apache-kafka-1.1.1", "--out", str(tmp_path / "f")])
     assert result.exit_code == 2
     assert "has requests with header v2" in result.output

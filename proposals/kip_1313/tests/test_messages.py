@@ -1,4 +1,7 @@
-"""The messages of KIP-1313: v0 is that of Kafka's own schemas, v1 differs from it as the proposal says."""
+"""Tests of the KIP-1313 messages.
+
+v0 equals Kafka's own schemas, and v1 differs from it as the proposal says.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,6 @@ def test_v0_is_that_of_the_newest_release(api: Api) -> None:
 
 @EACH_API
 def test_v1_follows_the_proposal(api: Api) -> None:
-    """Its header is v3, its body is flexible, and the rules for schema files find no fault."""
     assert api.request_header_version(1) == 3
     assert api.response_header_version(1) == 1
     assert problems_in(api.request_schema) == problems_in(api.response_schema) == []
@@ -55,9 +57,7 @@ def test_v1_follows_the_proposal(api: Api) -> None:
 @pytest.mark.parametrize("api", [GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY], ids=lambda a: a.name)
 def test_telemetry_has_no_id_in_v1(api: Api) -> None:
     """The header has it."""
-    names = [
-        name for message in (api.request, api.response) for name, _ in names_in(message.FIELDS, 1)
-    ]
+    names = [name for message in (api.request, api.response) for name, _ in names_in(message.FIELDS, 1)]
     assert "client_instance_id" not in names
 
 

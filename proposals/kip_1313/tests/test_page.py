@@ -1,4 +1,7 @@
-"""The page about KIP-1313: the measured figures of each release, and the clauses of the proposal."""
+"""Tests of the page about KIP-1313: measured figures and clauses.
+
+The figures are those of each release.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,7 @@ def test_page_has_the_figures_of_each_release(small_site: Path) -> None:
     """The newest release first, with the rate of answered requests and its interval."""
     rows = [text_of(row) for row in all_of(parse(small_site / "proposal.html"), "tr")]
     (newest,) = [row for row in rows if row.startswith("4.4.0 kraft")]
-    assert (
-        newest
-        == "4.4.0 kraft v5 100 of 100 22 of 5,000 0.44% (0.29% to 0.67%) 5,000 of 5,000 closed"
-    )
+    assert newest == "4.4.0 kraft v5 100 of 100 22 of 5,000 0.44% (0.29% to 0.67%) 5,000 of 5,000 closed"
     oldest = next(row for row in rows if row.startswith("2.4.1 zookeeper"))
     assert rows.index(newest) < rows.index(oldest)
 

@@ -1,4 +1,8 @@
-"""How KIP-1313, a proposal, is judged: what is drawn, the claim is asked for again after an error, and what the text leaves open is only noted."""
+"""Tests of how KIP-1313, a proposal, is judged.
+
+They check what is drawn, that the suite asks for the claim again after an error, and that the result is only
+informational where the text leaves something open.
+"""
 
 from __future__ import annotations
 
@@ -124,13 +128,10 @@ OLD, NEW = InstanceIdRequest(has_id=False), InstanceIdRequest()
 NAMELESS = NEW.named(None)
 
 
-@pytest.mark.parametrize(
-    "drawn", [(OLD, NAMELESS), (OLD, OLD, NEW), (NEW, NEW), (NAMELESS, NEW)], ids=str
-)
+@pytest.mark.parametrize("drawn", [(OLD, NAMELESS), (OLD, OLD, NEW), (NEW, NEW), (NAMELESS, NEW)], ids=str)
 def test_each_request_with_its_own_client_id_is_the_other_reading(
     drawn: tuple[InstanceIdRequest, ...],
 ) -> None:
-    """It is no violation, whatever header the first request has; and the right reading conforms."""
     judge(in_memory(), *drawn)
     with pytest.raises(Unjudged, match="the other reading"):
         judge(in_memory(client_id_of=lambda first, header, has_id: header.client_id), *drawn)
@@ -156,9 +157,7 @@ def test_header_with_an_id_after_an_older_one_may_be_refused() -> None:
         ((OLD, OLD, NEW), "takes-the-client-id-of-older-headers"),
     ],
 )
-def test_first_request_is_the_first_one_whatever_its_header(
-    drawn: tuple[InstanceIdRequest, ...], fault: str
-) -> None:
+def test_first_request_is_the_first_one_whatever_its_header(drawn: tuple[InstanceIdRequest, ...], fault: str) -> None:
     """A broker that takes another one for it violates the clause."""
     with pytest.raises(AssertionError, match="under the first client id") as raised:
         judge(in_memory(fault), *drawn)
@@ -166,7 +165,6 @@ def test_first_request_is_the_first_one_whatever_its_header(
 
 
 def test_version_that_no_schema_describes_is_rejected_on_every_connection() -> None:
-    """Also on one that a property opens itself: the broker serves it, in a layout that the suite does not know."""
     broker = in_memory()
     assert broker.max_version == NEWEST_VERSION + 1
     sent = build_request(version=NEWEST_VERSION + 1)
@@ -184,7 +182,8 @@ def test_version_that_no_schema_describes_is_rejected_on_every_connection() -> N
 
 
 def test_refused_version_with_an_id_may_need_ids_after_it() -> None:
-    """A broker that then refuses v0 is informational: the proposal does not say whether the refused request is the first one."""
+    """A broker that then refuses v0 is informational: the proposal does not say whether the refused request is the
+    first one."""
     judged = body_of(test_version_negotiation.test_refused_connection_reverts_to_v0)
     with assumptions_outside_hypothesis():
         judged(in_memory(), drawn=UnservedRequest())
@@ -197,7 +196,8 @@ def test_refused_version_with_an_id_may_need_ids_after_it() -> None:
 
 
 def test_fault_with_unknown_versions_is_blamed_on_plain_requests() -> None:
-    """In a version above the highest a plain request has header v3 as well, so one clause is to blame for all properties."""
+    """In a version above the highest a plain request has header v3 as well, so one clause is to blame for all
+    properties."""
     broker = in_memory("closes-on-the-version-after-the-newest")
     broker.begin_example()
     with assumptions_outside_hypothesis(), pytest.raises(MalformedAnswer) as raised:
@@ -209,15 +209,12 @@ def test_fault_with_unknown_versions_is_blamed_on_plain_requests() -> None:
 
 
 def test_fault_in_header_v3_is_not_blamed_on_plain_requests() -> None:
-    """These have no such header, so a broker closes on them in a version that needs it, also if it is right."""
     broker = in_memory("reads-a-compact-client-id")
     number = [each.api_key for each in carriers(broker)].index(API_VERSIONS_KEY)
     drawn = InstanceIdRequest(api=number, client_id="a" * 200)
     broker.begin_example()
     with pytest.raises(MalformedAnswer) as raised:
-        body_of(test_instance_ids.test_header_with_an_id_is_read)(
-            broker, drawn=drawn, instance_id=AN_ID
-        )
+        body_of(test_instance_ids.test_header_with_an_id_is_read)(broker, drawn=drawn, instance_id=AN_ID)
     assert judged_elsewhere(broker, raised.value, ("KIP-1313.header-v3-layout",)) is None
 
 
@@ -269,16 +266,15 @@ def judge_old_telemetry(broker: Broker) -> None:
 
 @pytest.mark.parametrize("of", [{}, OF_TODAY], ids=["claims-it", "of-today"])
 def test_id_that_the_client_has_may_come_back(of: dict[str, Any]) -> None:
-    """The text says zero of brokers of both ages, and Kafka returns it: informational. Zero conforms, with an error as well."""
+    """The text says zero of brokers of both ages, and Kafka returns it: informational. Zero conforms, with an error
+    as well."""
     judge_old_telemetry(in_memory(**of))
     judge_old_telemetry(in_memory(**of, response_of=throttled))
     with pytest.raises(Unjudged, match="returns the id of a client that has one"):
         judge_old_telemetry(in_memory(**of, response_of=returned))
 
 
-@pytest.mark.parametrize(
-    ("response_of", "problem"), [(no_id, "makes no id"), (made, "for a client that has one")]
-)
+@pytest.mark.parametrize(("response_of", "problem"), [(no_id, "makes no id"), (made, "for a client that has one")])
 def test_broker_of_today_is_bound_to_nothing(response_of: Callable[..., Any], problem: str) -> None:
     """What violates the clause on a broker that claims the proposal is informational on others."""
     with pytest.raises(AssertionError, match=problem) as raised:
@@ -298,7 +294,8 @@ def of_release(release: str) -> InMemoryBroker:
 
 
 def test_old_telemetry_is_judged_where_it_is_served() -> None:
-    """On brokers that claim the proposal, whatever they answer; on others that answer v0, listed or not, without an error."""
+    """On brokers that claim the proposal, whatever they answer; on others that answer v0, listed or not, without an
+    error."""
     assert serves_old_telemetry(in_memory(response_of=refused))
     assert serves_old_telemetry(in_memory(**OF_TODAY))
     assert not serves_old_telemetry(in_memory(**OF_TODAY, response_of=refused))
@@ -319,13 +316,13 @@ def test_silence_about_telemetry_costs_no_patience() -> None:
 
 @pytest.mark.usefixtures("turning")
 def test_target_without_a_table_is_not_asked_for_telemetry() -> None:
-    """Other clauses judge that nothing can be read of it."""
     broker = cast(Broker, Turning(NoTableReadable("garbage"), NoTableReadable("garbage")))
     assert not serves_old_telemetry(broker)
 
 
 def test_client_id_in_every_request_is_the_other_reading() -> None:
-    """A client of the rejected alternatives is informational; one that only sometimes repeats the id violates the clause."""
+    """A client of the rejected alternatives is informational; one that only sometimes repeats the id violates the
+    clause."""
     judged = body_of(client_properties.test_client_id_is_sent_once)
     judged(in_memory_client(), script=claiming_cluster())
     with pytest.raises(Unjudged, match="the other reading"):

@@ -1,4 +1,7 @@
-"""Schemas are compared with those of the release before: rows with one difference each, and faults planted in the comparison."""
+"""Tests of the comparison of schemas with the release before.
+
+The rows have one difference each. Faults are planted in the comparison.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +144,6 @@ def test_examples_of_the_text_have_the_bodies_of_the_release() -> None:
 
 
 def test_difference_is_shown_with_its_file(tmp_path: Path) -> None:
-    """It ends the command with 1."""
     for folder, each in (("old", schema()), ("new", schema(valid="0-2", fields=FIELDS[:2]))):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.json").write_text(json.dumps(each))

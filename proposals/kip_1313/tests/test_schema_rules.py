@@ -1,4 +1,7 @@
-"""The rules of KIP-1313 for message schemas: over right ones, over ones with one fault, and with faults planted in the rules."""
+"""Tests of the rules of KIP-1313 for message schemas.
+
+They judge correct schemas and schemas with one fault. Faults are also planted in the rules.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,6 @@ def test_right_schema_has_no_problem(schema: Schema) -> None:
     [({"0-1": "1", "2+": 2}, True), ({"0+": "2"}, False), ("0+", False), (None, False)],
 )
 def test_numbers_are_recognised(stated: object, has_numbers: bool) -> None:
-    """So that the command can say that the text has strings."""
     assert has_numbers_as_values(schema_of(stated)) is has_numbers
 
 
@@ -233,6 +235,5 @@ def test_clause_is_broken_by_enough_wrong_validators(clause: Clause) -> None:
 
 
 def test_clauses_that_nothing_judges_are_known() -> None:
-    """Neither a property nor a tested check does."""
     untested = {clause.id for clause in OWN if clause.not_tested}
     assert untested - {clause.id for clause in ABOUT_SCHEMAS} == JUDGED_BY_NOTHING

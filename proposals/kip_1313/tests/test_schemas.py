@@ -1,4 +1,4 @@
-"""`schemas check`: files, folders and jars of message schemas, and what the exit status says."""
+"""Tests of `schemas check`: files, folders, jars and the exit status."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def test_problem_is_shown_with_its_file_and_key(tmp_path: Path) -> None:
     result = check(tmp_path)
     assert result.exit_code == 1
     assert f'{tmp_path}/wrong.json: headerVersions."1+": gives v1 header v2' in result.output
-    assert result.output.endswith(
-        "2 schemas of requests and responses, 2 with headerVersions: 1 problem\n"
-    )
+    assert result.output.endswith("2 schemas of requests and responses, 2 with headerVersions: 1 problem\n")
     assert check(tmp_path / "right.json").exit_code == 0
 
 

@@ -1,4 +1,7 @@
-"""Scripted brokers serve ApiVersions with header v3 if their script says so, and a process of the model client sends it."""
+"""Tests of scripted brokers that serve ApiVersions with header v3.
+
+A broker serves it if its script says so. A process of the model client sends it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,6 @@ from wire.headers import InstanceIdHeader
 
 
 def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> None:
-    """It is that of KIP-1313, a proposal; the table lists it, and its body is read after header v3."""
     header = InstanceIdHeader(
         request_api_key=18,
         request_api_version=6,
@@ -38,9 +40,6 @@ def test_version_with_an_id_in_its_header_is_served_if_the_script_says_so() -> N
 
 
 def test_process_prints_the_id_of_its_headers_before_anything_else() -> None:
-    """It is the same in each line."""
     played = play_over_sockets(claiming_cluster(enough=5))
-    assert set(played.result.instance_ids) == {
-        str(each) for each in instance_ids_in(played.recording)
-    }
+    assert set(played.result.instance_ids) == {str(each) for each in instance_ids_in(played.recording)}
     assert '"event": "created"' in played.result.output.splitlines()[0]

@@ -1,4 +1,7 @@
-"""What the reference broker and its connections know: the state that frames and planted defects change."""
+"""State of the reference broker and its connections.
+
+Frames and planted defects change it.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +110,8 @@ class OpenConnection:
         software: the software that its client has announced.
         scram: the SCRAM authentication that the client began or completed; None if there is none.
         pause: the current pause, which lasts until `resume` is called; None if there is none.
-        idle_ms: how long the client sent nothing before the current read, in milliseconds, as the owner of the connection
-            measured it.
+        idle_ms: how long the client sent nothing before the current read, in milliseconds, as the owner of the
+            connection measured it.
         unwritten: how many bytes the owner has taken from `data_to_send` and not written yet.
         frames: how many frames were handled on the connection.
         frames_of_read: how many of them began in the current read, before the current one.

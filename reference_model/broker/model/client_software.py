@@ -1,4 +1,6 @@
-"""A broker's record of client software: the software of each connection, the metric, and the request log.
+"""Record of client software in a broker.
+
+It has the software of each connection, the metric, and the request log.
 
 Kafka takes the name from the last ApiVersions request that it accepts. A request in a version without a name, or
 in an unsupported version, resets the software to unknown.
@@ -16,6 +18,9 @@ from reference_model.profiles.profile import Traits
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.request_log import UNKNOWN_SOFTWARE
+
+CONNECTIONS = "connections"
+"""The name of the metric's only attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +50,6 @@ class Gauge:
 
 Counts = dict[Gauge, int]
 """Number of open connections by listener and software; entries of zero are omitted."""
-
-
-CONNECTIONS = "connections"
-"""The name of the metric's only attribute."""
 
 
 def only_connections(gauge: Gauge, number: int) -> dict[str, Any]:

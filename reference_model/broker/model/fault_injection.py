@@ -71,10 +71,7 @@ class RequestContext:
         assert self.response is not None
         header = ResponseHeader(correlation_id=self.header.correlation_id)
         version = self.reaction.response_version if layout is None else layout
-        if raw:
-            body = encode(self.response, version=version, raw=raw)
-        else:
-            body = encode_body(self.response, version)
+        body = encode(self.response, version=version, raw=raw) if raw else encode_body(self.response, version)
         return encode_frame(encode(header, version=header_version) + body)
 
     @property
@@ -132,14 +129,20 @@ class RequestContext:
 
     @property
     def unread_body(self) -> tuple[int, bytes] | None:
-        """The version and the body of a request that closes the connection although its header can be read; else None."""
+        """The version and body of a request that closes the connection although its header is readable.
+
+        None for any other request.
+        """
         version = self.unread_version
         if self.header is None or version is None:
             return None
         return version, self.payload[self.header.body_offset :]
 
     def read_as(self, layout: int) -> ApiVersionsRequest | None:
-        """Return the body of an `unread_body`, read in the layout of a version without Kafka's limits; None if that fails."""
+        """Return `unread_body`, decoded in the layout of a version without Kafka's limits.
+
+        None if that fails.
+        """
         if self.unread_body is None:
             return None
         try:
@@ -148,7 +151,7 @@ class RequestContext:
             return None
 
     def has_seen(self, what: str, *, now: bool) -> bool:
-        """Return whether something was so at an earlier frame of the connection, and remember whether it is at this one."""
+        """Return whether something was true at an earlier frame, and remember whether it is true now."""
         memory = self.connection.memory
         before = bool(memory.get(what))
         memory[what] = before or now

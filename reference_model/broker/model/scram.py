@@ -1,4 +1,6 @@
-"""SCRAM-SHA-256 and -512 in the reference broker: the broker's side of one authentication.
+"""SCRAM-SHA-256 and SCRAM-SHA-512: the reference broker's side.
+
+It handles one authentication.
 
 Nothing is random: the salt is fixed and the nonce is derived from the client's first token, so that a run can be
 repeated byte by byte. The oracle does not model SCRAM tokens.

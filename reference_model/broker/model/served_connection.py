@@ -1,4 +1,7 @@
-"""What carries bytes to a model of a broker, of a proxy, or of what stands before a broker."""
+"""Protocols for a model of a broker, of a proxy, or of a server before a broker.
+
+Code that carries bytes to such a model uses them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The reference broker without a socket: it encodes the oracle's preferred reactions, optionally with a defect.
+"""The reference broker without a socket.
+
+It encodes the oracle's preferred reactions, optionally with a defect.
 
 `BrokerConnection` serves one connection with an API like h11's: `receive_data`, `receive_eof`, `data_to_send`. It
 uses no clock: when a client is throttled, the connection pauses until `resume` is called.
@@ -66,7 +68,10 @@ class BrokerConnection(OpenConnection):
         self._handle_frames()
 
     def receive_eof(self) -> None:
-        """Accept the end of the client's stream. Unless the connection pauses, all complete requests were answered before."""
+        """Accept the end of the client's stream.
+
+        All complete requests are already answered, unless the connection pauses.
+        """
         self._ended = True
         if self.pause is None:
             self._end()
@@ -191,9 +196,7 @@ class BrokerConnection(OpenConnection):
             correlation_id = primitives.write_int32(header.correlation_id)
             context.answer = encode_frame(correlation_id + body)
         elif reaction.kind is not AnswerKind.API_VERSIONS:
-            context.answer = encode_step(
-                reaction, header, broker.authentication.mechanisms, token=context.token
-            )
+            context.answer = encode_step(reaction, header, broker.authentication.mechanisms, token=context.token)
         else:
             self._answer_api_versions(context)
         if header is not None:

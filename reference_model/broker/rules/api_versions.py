@@ -1,4 +1,7 @@
-"""Reactions of a broker that serves the connection: the rules for ApiVersions and for other APIs."""
+"""Rules of a broker that serves the connection: ApiVersions and other APIs.
+
+They return the broker's reactions.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,7 @@ SKIPPED_FRAME_BYTES = 2
 """Releases that skip short frames skip those below this size."""
 
 
-def reactions_of_broker(
-    payload: bytes, profile: Profile, identity: Identity
-) -> tuple[Reaction, ...]:
+def reactions_of_broker(payload: bytes, profile: Profile, identity: Identity) -> tuple[Reaction, ...]:
     """Return all allowed reactions to one frame on a connection that the broker serves.
 
     Raises:
@@ -61,15 +62,11 @@ def reactions_of_broker(
     forbidden = traits.unanswered_client_ids
     if forbidden and re.search(forbidden, header.client_id or ""):
         silent = Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free")
-        return tuple(
-            replace(each, reason=Choice.CLIENT_ID_USED_BEFORE) for each in (silent, *usual)
-        )
+        return tuple(replace(each, reason=Choice.CLIENT_ID_USED_BEFORE) for each in (silent, *usual))
     return usual
 
 
-def _reactions_to_other_api(
-    data: memoryview, header: ParsedHeader, profile: Profile
-) -> tuple[Reaction, ...]:
+def _reactions_to_other_api(data: memoryview, header: ParsedHeader, profile: Profile) -> tuple[Reaction, ...]:
     if not profile.served_keys:
         raise NotModelled(f"no recorded table of {profile.release} lists other APIs")
     if not profile.accepts(header.api_key, header.api_version):
@@ -130,9 +127,7 @@ def _success(header: ParsedHeader, *, reason: Choice | None = None) -> Reaction:
     )
 
 
-def _reactions_to_ids(
-    header: ParsedHeader, body: ParsedBody, identity: Identity | None
-) -> tuple[Reaction, ...]:
+def _reactions_to_ids(header: ParsedHeader, body: ParsedBody, identity: Identity | None) -> tuple[Reaction, ...]:
     mismatch = False if identity is None else identity.mismatch(body)
     reason = Choice.IDS_UNKNOWN if mismatch is None else None
     wrong_ids = Reaction(

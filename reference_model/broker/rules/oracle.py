@@ -1,4 +1,6 @@
-"""The oracle: all reactions of a release to a frame that are allowed in a given state of the connection.
+"""The oracle: all reactions that a release may show to a frame.
+
+The allowed reactions depend on the state of the connection.
 
 Two rules hold for this module and everything it imports:
 - It maps bytes to bytes and decisions, without sockets, clocks or randomness.

@@ -1,7 +1,9 @@
-"""`Reaction`: one response, or another way to treat a request, that the oracle allows; and why it may allow several.
+"""`Reaction`: one way to treat a request that the oracle allows.
 
-`python -m workflows.documents` writes each `Choice` into `docs/allowed-outcomes.md`. A test walks requests of every kind over
-every release, and fails if more than one outcome is allowed without one.
+It is a response or another treatment. A `Choice` is the reason why the oracle allows several.
+
+`python -m workflows.documents` writes each `Choice` into `docs/allowed-outcomes.md`. A test walks requests of every
+kind over every release, and fails if more than one outcome is allowed without one.
 """
 
 from __future__ import annotations
@@ -14,6 +16,13 @@ from reference_model.broker.rules.connection_states import ConnectionEvent
 from reference_model.broker.rules.request_parser import ParsedBody
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+
+_EVENT_OF: Mapping[Outcome, ConnectionEvent] = {
+    Outcome.ANSWER: ConnectionEvent.SERVED,
+    Outcome.IGNORED: ConnectionEvent.SERVED,
+    Outcome.SILENT: ConnectionEvent.SWALLOWED,
+    Outcome.CLOSED: ConnectionEvent.REFUSED,
+}
 
 
 class Choice(enum.Enum):
@@ -104,20 +113,13 @@ class Identity:
         return (body.cluster_id, body.node_id) != (self.cluster_id, self.node_id)
 
 
-_EVENT_OF: Mapping[Outcome, ConnectionEvent] = {
-    Outcome.ANSWER: ConnectionEvent.SERVED,
-    Outcome.IGNORED: ConnectionEvent.SERVED,
-    Outcome.SILENT: ConnectionEvent.SWALLOWED,
-    Outcome.CLOSED: ConnectionEvent.REFUSED,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
     """One way in which a broker may treat a request.
 
     Attributes:
-        outcome: whether the broker answers, as it does unless this says otherwise, closes, ignores the request, or falls silent for good.
+        outcome: whether the broker answers, as it does unless this says otherwise, closes, ignores the request, or
+            falls silent for good.
         clause: id of the clause that the reaction follows from.
         error_code: the error code of the response.
         kind: the kind of request that the response answers.
@@ -148,9 +150,7 @@ class Reaction:
         return _EVENT_OF[self.outcome]
 
     def __str__(self) -> str:
-        rule = (
-            f"it cannot decode the request: {self.unreadable}" if self.unreadable else self.clause
-        )
+        rule = f"it cannot decode the request: {self.unreadable}" if self.unreadable else self.clause
         why = f"{rule}; {self.reason.reason}" if self.reason else rule
         if self.outcome is not Outcome.ANSWER:
             return f"{self.outcome.value} ({why})"

@@ -1,4 +1,6 @@
-"""A request parser that behaves like Apache Kafka's, which is more lenient than the specification.
+"""Request parser that is as lenient as Apache Kafka's.
+
+Kafka's parser is more lenient than the specification.
 
 Client ids may have any negative length and any bytes. Varints may be longer than necessary, and bits above the
 32nd are dropped. Names are decoded with replacement characters. Requests that Kafka cannot parse raise
@@ -51,7 +53,8 @@ _PRODUCE_NOTHING = (
     (range(3, 9), re.compile(rb"\xff\xff\0\0.{4}\0{4}", re.DOTALL)),
     (range(9, 14), re.compile(rb"\0{4}.{4}\x01\0", re.DOTALL)),
 )
-"""Bodies of Produce with acks 0, any timeout, no transaction and no topics, by version; from v9 on after a header without tags."""
+"""Bodies of Produce with acks 0, any timeout, no transaction and no topics, by version; from v9 on after a header
+without tags."""
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -227,8 +230,7 @@ def gets_no_response(data: memoryview, header: ParsedHeader) -> bool:
     """Return whether this is Produce with acks 0 that writes nothing: with an error, Kafka closes the connection."""
     body = bytes(data[header.body_offset :])
     return header.api_key == PRODUCE_KEY and any(
-        header.api_version in versions and pattern.fullmatch(body)
-        for versions, pattern in _PRODUCE_NOTHING
+        header.api_version in versions and pattern.fullmatch(body) for versions, pattern in _PRODUCE_NOTHING
     )
 
 

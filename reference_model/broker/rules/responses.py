@@ -1,4 +1,4 @@
-"""The response bodies of a broker: for ApiVersions, for the steps of SASL, and for other APIs."""
+"""Response bodies of a broker: ApiVersions, the steps of SASL, and other APIs."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.primitives import NO_TAGS
 
+_LISTING_BROKERS = (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
+
 
 def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
     """Return the body of the ApiVersions response of this release for a reaction."""
@@ -37,10 +39,7 @@ def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
         table = profile.api_keys
     else:
         table = ()
-    if (
-        reaction.listing is not Listing.EVERYTHING
-        or reaction.response_version < FIRST_FLEXIBLE_VERSION
-    ):
+    if reaction.listing is not Listing.EVERYTHING or reaction.response_version < FIRST_FLEXIBLE_VERSION:
         return ApiVersionsResponse(error_code=reaction.error_code, api_keys=table)
     zero_allowed = reaction.response_version >= FIRST_VERSION_WITH_ZERO_MINIMUM
     traits = profile.traits
@@ -50,9 +49,7 @@ def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
         error_code=reaction.error_code,
         api_keys=table,
         supported_features=tuple(
-            feature
-            for feature in profile.supported_features
-            if zero_allowed or feature.min_version > 0
+            feature for feature in profile.supported_features if zero_allowed or feature.min_version > 0
         ),
         finalized_features_epoch=0 if epoch_sent else -1,
         finalized_features=profile.finalized_features,
@@ -104,9 +101,6 @@ def answer_of_other_api(
     if not lists_brokers or cluster_id is None or node_id is None:
         return refusal_of_other_api(api_key, version, error_code)
     return _list_of_brokers(api_key, version, cluster_id, (node_id, *address))
-
-
-_LISTING_BROKERS = (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
 
 
 @functools.lru_cache(maxsize=1024)

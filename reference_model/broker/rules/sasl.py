@@ -1,4 +1,6 @@
-"""The rules of Kafka's SASL authenticator: allowed reactions before a connection is authenticated.
+"""Rules of Kafka's SASL authenticator.
+
+They return the allowed reactions before a connection is authenticated.
 
 The authenticator accepts ApiVersions requests until one succeeds, then SaslHandshake, then tokens. After
 SaslHandshake v0 tokens are bare; after v1 they are wrapped in SaslAuthenticate. Only the tokens of PLAIN are
@@ -195,8 +197,7 @@ def _to_api_versions(
         return (unsupported(profile),)
     checked = identity if traits.ids_checked_before_authentication else None
     return tuple(
-        _as_served(reaction, state)
-        for reaction in reactions_to_served_version(data, header, profile, checked)
+        _as_served(reaction, state) for reaction in reactions_to_served_version(data, header, profile, checked)
     )
 
 
@@ -242,9 +243,7 @@ def _to_handshake(
     return (replace(answer, next_event=next_event),)
 
 
-def _after_handshake(
-    data: memoryview, header: ParsedHeader, profile: Profile
-) -> tuple[Reaction, ...]:
+def _after_handshake(data: memoryview, header: ParsedHeader, profile: Profile) -> tuple[Reaction, ...]:
     """Return all allowed reactions to a frame without a token when a token is awaited.
 
     Raises:
@@ -268,9 +267,7 @@ def _after_handshake(
     return tuple(replace(each, reason=Choice.BODY_MAY_NOT_READ) for each in (other, closed(CLAUSE)))
 
 
-def _to_late_api_versions(
-    data: memoryview, header: ParsedHeader, profile: Profile
-) -> tuple[Reaction, ...]:
+def _to_late_api_versions(data: memoryview, header: ParsedHeader, profile: Profile) -> tuple[Reaction, ...]:
     served = 0 <= header.api_version <= profile.traits.api_versions_max
     if served and header.api_version >= FIRST_FLEXIBLE_VERSION:
         try:

@@ -1,4 +1,7 @@
-"""The connections of the model client: it opens and closes them, and exchanges requests and responses on them."""
+"""Connections of the model client.
+
+It opens and closes them, and exchanges requests and responses on them.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +70,7 @@ class Link:
     table: Mapping[int, Range] | None = None
     last_correlation_id: int = -1
     is_authenticated: bool = False
-    reader: FrameReader = field(
-        default_factory=lambda: FrameReader(max_frame_bytes=MAX_FRAME_BYTES)
-    )
+    reader: FrameReader = field(default_factory=lambda: FrameReader(max_frame_bytes=MAX_FRAME_BYTES))
 
 
 class ClientConnections:
@@ -140,9 +141,7 @@ class ClientConnections:
         link.stream.close()
         self.links = {key: each for key, each in self.links.items() if each is not link}
 
-    def exchange(
-        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
-    ) -> bytes:
+    def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
         """Send a request and return its response, header included.
 
         Raises:

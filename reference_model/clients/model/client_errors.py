@@ -1,4 +1,7 @@
-"""What can go wrong with the model client: what it reports to its application, and two ends that only faults cause."""
+"""Errors of the model client, and two ends of its process that only faults cause.
+
+The errors are those that the client reports to its application.
+"""
 
 from __future__ import annotations
 

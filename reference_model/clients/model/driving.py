@@ -1,4 +1,4 @@
-"""How a client is driven: one operation, or the same again and again, and what is reported about it."""
+"""Driver of the model client: one operation or repeated ones, with reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference_model.clients.model.client_errors import ClientError
 from reference_model.clients.model.model_client import ModelClient
 
 ASK_EVERY_MS = 100
-LONGEST_ASK_MS = 1000
+MAX_ASK_MS = 1000
 """One of several asks may take this long, so that a later one shows whether the client has recovered."""
 OWN_END_MS = 300
 """A driver whose client does not return ends itself this long after its time is over."""
@@ -44,11 +44,14 @@ def ask(client: ModelClient, limit_ms: int) -> AskResult:
 def drive(
     client: ModelClient, timeout_ms: int, *, keeps_asking: bool, report: Callable[[AskResult], None]
 ) -> AskResult:
-    """Drive a client until its operation, repeated if it `keeps_asking`, has ended, or the time is over; return the last result."""
+    """Drive a client until its operation ends or the time is over, and return the last result.
+
+    If `keeps_asking` is set, the operation is repeated until the time is over.
+    """
     if not keeps_asking:
         return ask(client, timeout_ms)
     while True:
-        last = ask(client, min(LONGEST_ASK_MS, timeout_ms - client.network.now_ms))
+        last = ask(client, min(MAX_ASK_MS, timeout_ms - client.network.now_ms))
         report(last)
         client.network.wait(ASK_EVERY_MS)
         if client.network.now_ms >= timeout_ms:

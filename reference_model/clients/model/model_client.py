@@ -1,4 +1,6 @@
-"""A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
+"""Correct model of a Kafka client.
+
+It asks each broker for its versions, then fetches metadata in a version that both support.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
 of this class or of those below it (`Authentication`, `negotiation.py`, `client_connections.py`), so that a planted
@@ -41,6 +43,13 @@ from wire.message_schemas import Api
 from wire.sasl import PLAIN, plain_token
 
 VERSION_BEFORE_AUTHENTICATION = 0
+
+
+METADATA = CLUSTER_APIS[METADATA_KEY]
+FIRST_BACKOFF_MS = 100
+MAX_BACKOFF_MS = 1000
+REBOOTSTRAP_AFTER_MS = 1000
+"""How long the client waits for metadata before it begins again, with the option for it."""
 
 
 class Authentication(Negotiation):
@@ -90,13 +99,6 @@ class Authentication(Negotiation):
         error_code = api.read_response(response, version).error_code
         if error_code != ErrorCode.NONE:
             raise BrokerError(f"SASL: the broker responded with error {error_code}")
-
-
-METADATA = CLUSTER_APIS[METADATA_KEY]
-FIRST_BACKOFF_MS = 100
-LONGEST_BACKOFF_MS = 1000
-REBOOTSTRAP_AFTER_MS = 1000
-"""How long the client waits for metadata before it begins again, with the option for it."""
 
 
 class ModelClient(Authentication):
@@ -183,10 +185,7 @@ class ModelClient(Authentication):
             raise RebootstrapRequired("Metadata got REBOOTSTRAP_REQUIRED")
         return KnownCluster(
             cluster_id=metadata.cluster_id,
-            nodes=tuple(
-                KnownBroker(each.node_id, HostPort(each.host, each.port))
-                for each in metadata.brokers
-            ),
+            nodes=tuple(KnownBroker(each.node_id, HostPort(each.host, each.port)) for each in metadata.brokers),
         )
 
     def after_metadata(self, link: Link) -> None:
@@ -196,13 +195,14 @@ class ModelClient(Authentication):
 
     def backoff_ms(self, error: ClientError, attempt: int) -> int:
         """Return the pause after a failed attempt, counted from 0."""
-        return min(FIRST_BACKOFF_MS << attempt, LONGEST_BACKOFF_MS)
+        return min(FIRST_BACKOFF_MS << attempt, MAX_BACKOFF_MS)
 
     def patience_ms(self, link: Link) -> int:
-        """Return the longest wait for a response on a connection; a broker that gives no metadata in time cannot be used."""
-        limit = (
-            REBOOTSTRAP_AFTER_MS if REBOOTSTRAPS_AFTER_1_S in self.options else REQUEST_TIMEOUT_MS
-        )
+        """Return the longest wait for a response on a connection.
+
+        A broker that sends no metadata in time cannot be used.
+        """
+        limit = REBOOTSTRAP_AFTER_MS if REBOOTSTRAPS_AFTER_1_S in self.options else REQUEST_TIMEOUT_MS
         return min(super().patience_ms(link), limit)
 
     def after_failure(self, error: ClientError) -> None:

@@ -1,4 +1,4 @@
-"""How the model client agrees with a broker on versions, by KIP-35, KIP-511 and KIP-1242."""
+"""Version negotiation of the model client, by KIP-35, KIP-511 and KIP-1242."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ class Negotiation(Asking):
     def first_version(self, link: Link) -> int:
         """Return the version of ApiVersions that the client begins with on a connection.
 
-        It is the newest one. If the last connection to this address was lost right after a version was refused there, it is
-        the next one.
+        It is the newest one. If the last connection to this address was lost right after a version was refused there,
+        it is the next one.
         """
         return self._version_to_go_on_with.pop(link.address, self.newest_version(link))
 

@@ -1,4 +1,7 @@
-"""What a model client needs of the world: connections and a clock, real ones or those of a simulation."""
+"""Network interface of the model client: connections and a clock.
+
+They are real ones or those of a simulation.
+"""
 
 from __future__ import annotations
 

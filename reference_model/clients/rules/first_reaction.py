@@ -1,4 +1,6 @@
-"""How far a client came with a healthy broker, and the clause that its first wrong reaction there fits.
+"""Diagnosis of a client that fails with a healthy broker.
+
+It says how far the client came, and which clause its first wrong reaction fits.
 
 A client that fails even there is not judged: these are words about it, not verdicts.
 """
@@ -22,7 +24,8 @@ CONNECTED_ONLY = "the client connected to the broker, but never sent a request"
 NEVER_ASKED = "the client connected to the broker, but never asked it for versions"
 
 _TAGS_BEFORE_ERROR = slice(9, 11)
-"""Where a client finds the error code in a frame if it reads a tag section, which is not there, after the correlation id."""
+"""Where a client finds the error code in a frame if it reads a tag section, which is not there, after the
+correlation id."""
 
 _FIXED_HEADER = "KIP-511.client-reads-fixed-header"
 _UNKNOWN_KEYS = "KIP-35.client-tolerates-unknown-keys"
@@ -41,7 +44,10 @@ def stops_short(recording: Recording) -> str:
 
 
 def first_reaction(recording: Recording, said: str) -> str:
-    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none."""
+    """Return the clause that a client's first wrong reaction to a healthy broker fits.
+
+    Further lines say what the client did. Empty if no reaction was wrong.
+    """
     if not recording.requests:
         return stops_short(recording)
     history = History(recording)
@@ -65,7 +71,10 @@ def _forbidden(recording: Recording) -> Iterator[_Reaction]:
 
 
 def _late_versions(history: History) -> Iterator[_Reaction]:
-    """Yield each second request for the table before SaslHandshake; Kafka's authenticator answers one, and closes the connection then."""
+    """Yield each second ApiVersions request before SaslHandshake.
+
+    Kafka's authenticator answers one ApiVersions request and closes the connection on the next.
+    """
     if history.recording.script.listener not in SASL_LISTENERS:
         return
     for moves in history.by_connection.values():
@@ -92,7 +101,10 @@ def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
 
 
 def _misread_header(move: Move, said: str) -> str:
-    """Return what explains an error in a client's words: the bytes where the error code seems to be in a longer header."""
+    """Return an explanation if an error in a client's text comes from a misread header.
+
+    The client then reads its error code from where the code would be if the header had a tag section.
+    """
     code = int.from_bytes(move.request.response[_TAGS_BEFORE_ERROR], "big")
     if str(code) not in said:
         return ""

@@ -9,7 +9,8 @@ from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 OLD_CONNECTION_GRACE_MS = 500
 """How long after REBOOTSTRAP_REQUIRED requests that were on their way may still come on older connections."""
 NEW_METADATA_GRACE_MS = 500
-"""How long after new metadata a connection may still be opened with the ids of the older one, by another thread of the client."""
+"""How long after new metadata a connection may still be opened with the ids of the older one, by another thread of
+the client."""
 
 
 def knows_no_ids_yet(move: Move, history: History) -> Forbidden:
@@ -56,14 +57,13 @@ def gives_no_ids_to_bootstrap_server(move: Move, history: History) -> Forbidden:
 
 
 def _clusters_known(move: Move, history: History) -> list[ConnectionScript]:
-    """Return what the metadata says whose ids a request may have: the newest, and any that may have come too late for it."""
-    earlier = [
-        other for other in history.metadata if other.request.responded_ms <= move.request.at_ms
-    ]
+    """Return the scripts of the metadata responses whose ids a request may have.
+
+    These are the newest metadata, and any that may have come too late for it.
+    """
+    earlier = [other for other in history.metadata if other.request.responded_ms <= move.request.at_ms]
     opened_ms = history.connection_of(move).opened_ms
-    settled = [
-        other for other in earlier if other.request.responded_ms < opened_ms - NEW_METADATA_GRACE_MS
-    ]
+    settled = [other for other in earlier if other.request.responded_ms < opened_ms - NEW_METADATA_GRACE_MS]
     usable = [*settled[-1:], *earlier[len(settled) :]]
     return [history.script_of(history.connection_of(other)) for other in usable]
 
@@ -111,7 +111,10 @@ def forgets_ids(move: Move, history: History) -> Forbidden:
 
 
 def _may_be_one_client(one: Move, other: Move) -> bool:
-    """Whether two requests may be of the same client: a program may have several, and each knows only what it was sent itself."""
+    """Return whether two requests may be of the same client.
+
+    A program may have several clients, and each knows only what it was sent itself.
+    """
     ids = {one.request.client_id, other.request.client_id} - {None}
     return len(ids) < 2
 

@@ -1,4 +1,7 @@
-"""The requests of a client as moves: each with what the client knew on its connection when it sent the request."""
+"""Requests of a client as moves.
+
+A move has what the client knew on its connection when it sent the request.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
 }
 """Errors after which a connection must not be used any more, with the first version that can be answered with them."""
 IN_FLIGHT_MS = 200
-"""How long two requests that a client sends without waiting between them may be apart when the broker reads them, on a busy machine.
+"""How long two requests that a client sends without waiting between them may be apart when the broker reads them, on a
+busy machine.
 
 It is less than `script.ERROR_AFTER_MS`, so whatever comes after an error of a scripted broker is a reaction to it."""
 
@@ -32,8 +36,8 @@ It is less than `script.ERROR_AFTER_MS`, so whatever comes after an error of a s
 class Move:
     """One request of a client, and what the client knew on this connection when it sent it.
 
-    A response counts as known once it was written completely; a request that was sent before is not judged by it. Neither is
-    one that came in the same read of the connection as the request that got the response.
+    A response counts as known once it was written completely; a request that was sent before is not judged by it.
+    Neither is one that came in the same read of the connection as the request that got the response.
 
     Attributes:
         request: the request.
@@ -42,8 +46,8 @@ class Move:
         has_asked: whether there was an ApiVersions request before it.
         table: the latest table.
         latest: the latest ApiVersions request whose response was known.
-        ended_by: the first one whose response ends the use of the connection, unless this request may have been on its way
-            already when that was written.
+        ended_by: the first one whose response ends the use of the connection, unless this request may have been on its
+            way already when that was written.
         is_authenticated: whether a step of SASL came before it, and it is none itself.
         is_token: whether it is no request but a token without a header, as it follows SaslHandshake v0.
     """
@@ -128,9 +132,7 @@ class History:
         self.misrouted = [
             move
             for move in self.moves
-            if move.ends_connection
-            and move.error is ErrorCode.REBOOTSTRAP_REQUIRED
-            and self.was_read(move)
+            if move.ends_connection and move.error is ErrorCode.REBOOTSTRAP_REQUIRED and self.was_read(move)
         ]
 
     def moves_on(self, connection: SeenConnection) -> list[Move]:
@@ -164,14 +166,13 @@ class History:
 
     def is_unanswered(self, connection: SeenConnection) -> bool:
         """Return whether the client read no response on a connection."""
-        return not any(
-            move.request.response and self.was_read(move) for move in self.moves_on(connection)
-        )
+        return not any(move.request.response and self.was_read(move) for move in self.moves_on(connection))
 
     def was_read(self, move: Move) -> bool:
         """Return whether nothing shows that the client did not read the response to a move.
 
-        A client whose bootstrap connection is replaced may end it before the response comes, as librdkafka does on a busy machine.
+        A client whose bootstrap connection is replaced may end it before the response comes, as librdkafka does on a
+        busy machine.
         """
         connection = self.connection_of(move)
         was_reset = connection.closed_by == "client" and connection.was_reset
@@ -187,38 +188,24 @@ class History:
 
     def failed(self, connection: SeenConnection) -> bool:
         """Return whether an ApiVersions request on a connection got anything but a table."""
-        return any(
-            move.response_kind not in (None, ResponseKind.TABLE)
-            for move in self.moves_on(connection)
-        )
+        return any(move.response_kind not in (None, ResponseKind.TABLE) for move in self.moves_on(connection))
 
     def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
         """Return whether the client asked for metadata after a time, and got it before another one."""
-        return any(
-            since_ms < move.request.at_ms and move.request.responded_ms <= at_ms
-            for move in self.metadata
-        )
+        return any(since_ms < move.request.at_ms and move.request.responded_ms <= at_ms for move in self.metadata)
 
     def earlier_connections(self, connection: SeenConnection) -> Iterator[SeenConnection]:
         """Yield the earlier connections to the same node."""
-        return (
-            other
-            for other in self.recording.connections[: connection.number]
-            if other.node == connection.node
-        )
+        return (other for other in self.recording.connections[: connection.number] if other.node == connection.node)
 
 
 def _is_metadata_error(request: SeenRequest) -> bool:
     """Return whether a response to Metadata has the error code that only newer versions have."""
-    has_code = (
-        request.api_key == METADATA_KEY and request.api_version >= FIRST_METADATA_WITH_AN_ERROR
-    )
+    has_code = request.api_key == METADATA_KEY and request.api_version >= FIRST_METADATA_WITH_AN_ERROR
     if not has_code:
         return False
     try:
-        metadata = CLIENT_APIS[METADATA_KEY].read_response(
-            request.response[SIZE_BYTES:], request.api_version
-        )
+        metadata = CLIENT_APIS[METADATA_KEY].read_response(request.response[SIZE_BYTES:], request.api_version)
     except DecodeError:
         return False
     return bool(metadata.error_code)
@@ -254,16 +241,14 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
 def is_known(move: Move, request: SeenRequest) -> bool:
     """Return whether the client may have known the response to an ApiVersions request when it sent another one."""
     came_together = request.read is not None and request.read == move.request.read
-    return (
-        move.response is not None and move.response.from_ms <= request.at_ms and not came_together
-    )
+    return move.response is not None and move.response.from_ms <= request.at_ms and not came_together
 
 
 def was_in_flight(request: SeenRequest, move: Move) -> bool:
     """Return whether a request may have been on its way when the response to an earlier ApiVersions request came.
 
-    A client may send requests without waiting for responses. If the response came at once, what follows at once may have been
-    on its way; if it came after a while, everything that was sent with its own request had come before it.
+    A client may send requests without waiting for responses. If the response came at once, what follows at once may
+    have been on its way; if it came after a while, everything that was sent with its own request had come before it.
     """
     if move.response is None or not is_known(move, request):
         return True

@@ -81,7 +81,10 @@ def _asks_first(move: Move, history: History) -> Forbidden:
 
 
 def _may_be_too_old(move: Move, history: History) -> bool:
-    """Whether a client may take the broker for one that is older than ApiVersions: an earlier connection got no response, and none after that a table."""
+    """Return whether a client may assume that the broker is older than ApiVersions.
+
+    It may if an earlier connection got no response, and no connection after it got a table.
+    """
     for other in reversed([*history.earlier_connections(history.connection_of(move))]):
         if history.is_unanswered(other):
             return True
@@ -117,9 +120,7 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     ):
         return
     clause = (
-        "KIP-35.client-asks-per-connection"
-        if _was_right_elsewhere(move, history)
-        else "KIP-35.client-uses-overlap"
+        "KIP-35.client-asks-per-connection" if _was_right_elsewhere(move, history) else "KIP-35.client-uses-overlap"
     )
     yield (
         clause,
@@ -138,7 +139,9 @@ def _ignores_late_tables(move: Move, history: History) -> Forbidden:
 
 
 def _late_table(move: Move, history: History) -> int | None:
-    """Return the earlier connection to the same node whose table came after that of the move was opened, and lists what was sent.
+    """Return the earlier connection to the same node whose table came late and lists the request.
+
+    That table came after the connection of the move was opened.
 
     None if there is none, or if the connection's own table, which may come still later, lists it as well.
     """
@@ -147,11 +150,7 @@ def _late_table(move: Move, history: History) -> int | None:
     own = move.table or next(tables, None)
     if own is None or own.lists(seen.api_key, seen.api_version):
         return None
-    earlier = (
-        each
-        for other in history.earlier_connections(connection)
-        for each in history.moves_on(other)
-    )
+    earlier = (each for other in history.earlier_connections(connection) for each in history.moves_on(other))
     for other in earlier:
         table = other.response
         if (
@@ -200,16 +199,9 @@ def _ignores_table_of_refusal(move: Move, history: History) -> Forbidden:
     """What a refusal lists is not the broker's table."""
     seen = move.request
     latest = move.latest
-    if (
-        seen.is_about_versions
-        or move.table is not None
-        or latest is None
-        or latest.response is None
-    ):
+    if seen.is_about_versions or move.table is not None or latest is None or latest.response is None:
         return
-    if latest.response_kind is ResponseKind.REFUSAL and latest.response.lists(
-        seen.api_key, seen.api_version
-    ):
+    if latest.response_kind is ResponseKind.REFUSAL and latest.response.lists(seen.api_key, seen.api_version):
         yield (
             "KIP-511.client-ignores-table-of-35",
             "was sent as UNSUPPORTED_VERSION lists it, without a table",
@@ -240,7 +232,8 @@ def _goes_down(move: Move, history: History) -> Forbidden:
         rest = ", and nothing lower was tried" if is_stuck else ""
         yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused{rest}"
     elif not refused.response.names_range:
-        # KIP-35: after a refusal "the client should revert to version 0". No source says what follows a range that makes no sense.
+        # KIP-35: after a refusal "the client should revert to version 0". No source says what follows a range that
+        # makes no sense.
         yield (
             "KIP-35.client-falls-back-on-35",
             f"was sent after v{before} was refused without a range, where v0 comes next",
@@ -309,7 +302,11 @@ def _keeps_flexible_table(move: Move, history: History) -> Forbidden:
 
 
 def _table_before(move: Move, history: History) -> Move | None:
-    """Return the request that got the latest table on a connection, or on the one to the same node that ended before without any use of it."""
+    """Return the request that got the latest table before a move, or None if no table was read.
+
+    For a connection's first request without SASL, it is the last request on the previous connection to the same node,
+    if that got a table.
+    """
     latest = move.latest
     if move.number == 0 and history.recording.script.listener not in SASL_LISTENERS:
         last_moves = history.moves_before_connection_of(move)
@@ -344,9 +341,9 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
 def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, ...]:
     """Return the first ApiVersions requests whose version is below the newest that the client knows, for no reason.
 
-    A reason is a refusal, an error or a missing response on an earlier connection to the same node. With SASL, the first one after
-    authentication counts as well, because the first one before may have version 0; whether there is one, and it has
-    the client's name, is another clause.
+    A reason is a refusal, an error or a missing response on an earlier connection to the same node. With SASL, the
+    first one after authentication counts as well, because the first one before may have version 0; whether there is
+    one, and it has the client's name, is another clause.
 
     Args:
         recording: a recording.
@@ -360,13 +357,10 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
         if first is None or not first.request.is_about_versions:
             continue
         discouraged = any(
-            history.failed(other) or history.is_unanswered(other)
-            for other in history.earlier_connections(connection)
+            history.failed(other) or history.is_unanswered(other) for other in history.earlier_connections(connection)
         )
         begins = [first, *_first_after_authentication(first, connection, history)]
-        is_discovery = (
-            first.request.api_version == 0 and recording.script.listener in SASL_LISTENERS
-        )
+        is_discovery = first.request.api_version == 0 and recording.script.listener in SASL_LISTENERS
         is_lower = max(move.request.api_version for move in begins) < newest
         if is_lower and not discouraged and not (is_discovery and len(begins) == 1):
             found.append(
@@ -380,9 +374,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
     return tuple(found)
 
 
-def _first_after_authentication(
-    first: Move, connection: SeenConnection, history: History
-) -> list[Move]:
+def _first_after_authentication(first: Move, connection: SeenConnection, history: History) -> list[Move]:
     """Return the first ApiVersions request after authentication, if the first one came before; else nothing."""
     after_sasl = [
         move

@@ -1,4 +1,7 @@
-"""Reads the response to an ApiVersions request from the bytes that a client got: is it a table, a refusal, another error, or unusable?"""
+"""Classifier of the response that a client got to an ApiVersions request.
+
+From the bytes it decides whether it is a table, a refusal, another error, or unusable.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,7 @@ class ReadResponse:
 
     def lists(self, api_key: int, api_version: int) -> bool:
         """Return whether an entry has this version of an API; a negative version exists nowhere."""
-        return api_version >= 0 and any(
-            low <= api_version <= high for low, high in self.ranges.get(api_key, ())
-        )
+        return api_version >= 0 and any(low <= api_version <= high for low, high in self.ranges.get(api_key, ()))
 
     @property
     def names_range(self) -> bool:

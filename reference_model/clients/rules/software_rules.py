@@ -1,4 +1,7 @@
-"""The rules of the oracle for clients that are about the name and the version of the software, of KIP-511, and the client id and the tags of requests, of KIP-482."""
+"""Client oracle rules about software names, client ids and tags.
+
+The name and version of the software are from KIP-511, the client id and the tags of requests from KIP-482.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 
 OLD_ENCODING = "PROTOCOL.client-id-old-encoding"
 TAGS_ASCEND = "KIP-482.client-tags-ascending"
+
+
+_NAME = re.compile(r"[a-zA-Z0-9.\-]+")
+"""What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
 
 
 def client_id_is_old(move: Move, history: History) -> Forbidden:
@@ -28,8 +35,6 @@ def tags_ascend(move: Move, history: History) -> Forbidden:
 
 HEADER_RULES = (client_id_is_old, tags_ascend)
 
-_NAME = re.compile(r"[a-zA-Z0-9.\-]+")
-"""What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
 
 Software = tuple[str, str]
 """The name and the version of the software."""
@@ -70,10 +75,7 @@ def names_software_under_sasl(move: Move, history: History) -> Forbidden:
     is_named = any(
         each.request.is_about_versions
         and each.request.api_version >= FIRST_FLEXIBLE_VERSION
-        and (
-            each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING)
-            or not is_known(each, seen)
-        )
+        and (each.response_kind in (ResponseKind.TABLE, ResponseKind.NOTHING) or not is_known(each, seen))
         for each in earlier
     )
     if table.lists(API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION) and not is_named and not has_used:

@@ -1,4 +1,4 @@
-"""Scripts that have a name, for those who work with a scripted broker without writing one.
+"""Named scripts for people who use a scripted broker without writing a script.
 
 Each stands for a kind of broker that clients and proxies meet; the properties of clients draw many more.
 """
@@ -26,7 +26,8 @@ SCRIPTED = "scripted"
 """What names a scripted broker, alone for the healthy one, or with a script as in "scripted+only-v0"."""
 _HUGE = 2**31 - 1
 LONG_PAUSE_MS = 2600
-"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the next one 10 s."""
+"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the
+next one 10 s."""
 _OTHER_CLUSTER = ConnectionScript(cluster_id="another-cluster-00000")
 
 

@@ -24,7 +24,7 @@ from wire.headers import (
 )
 from wire.message_schemas import Api
 
-SHORTEST_REQUEST_BYTES = 8
+MIN_REQUEST_BYTES = 8
 """API key, version and correlation id; a shorter frame is no request."""
 _READ_APIS: Mapping[int, Api] = {**CLIENT_APIS, **SASL_APIS}
 """The APIs other than ApiVersions whose requests are decoded, by key: those that scripted brokers answer."""
@@ -34,7 +34,7 @@ def read_request(payload: bytes, *, connection: int, at_ms: int) -> SeenRequest:
     """Return the request of a frame, without what became of it.
 
     Args:
-        payload: the frame without its size; at least `SHORTEST_REQUEST_BYTES`.
+        payload: the frame without its size; at least `MIN_REQUEST_BYTES`.
         connection: the number of its connection.
         at_ms: when it was complete, from the start of the play.
     """
@@ -60,10 +60,11 @@ class _CompactHeader(InstanceIdHeader):
     )
 
 
-def _client_id(
-    payload: bytes, header: type[RequestHeader], version: int
-) -> tuple[bool, str | None]:
-    """Return whether a header can be read, and its client id, which has the same place in every version that has one."""
+def _client_id(payload: bytes, header: type[RequestHeader], version: int) -> tuple[bool, str | None]:
+    """Return whether a header can be read, and its client id.
+
+    The client id has the same place in every version that has one.
+    """
     try:
         found, _ = decode_prefix(header, payload, version=version)
     except DecodeError:
@@ -72,7 +73,9 @@ def _client_id(
 
 
 def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
-    """Return a request of another API with its client id, even if that is compact and its length of two bytes exceeds the frame.
+    """Return a request of another API with its client id.
+
+    A client id may be compact, so that a length of two bytes exceeds the frame.
 
     If the API is one that scripted brokers answer, the body is decoded as well.
     """
@@ -91,7 +94,9 @@ def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
 
 
 def read_message(api: Api, payload: bytes, version: int) -> tuple[RequestHeader, Any]:
-    """Decode a request of an API other than ApiVersions; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13.
+    """Decode a request of an API other than ApiVersions.
+
+    Like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13.
 
     Raises:
         DecodeError: header or body do not follow their schemas.
@@ -109,11 +114,12 @@ def _unreadable(request: SeenRequest, error: DecodeError) -> SeenRequest:
 
 
 def _tags_descend(header: RequestHeader, message: Any) -> bool:
-    """Return whether a tag section of a request, at any depth, has a tag that is lower than the one before (KIP-482, Tagged Fields)."""
+    """Return whether a tag section has a tag lower than the one before.
+
+    It looks at sections of the request at any depth (KIP-482, Tagged Fields).
+    """
     return any(
-        later < earlier
-        for order in (header.tag_order, *_tag_orders(message))
-        for earlier, later in pairwise(order)
+        later < earlier for order in (header.tag_order, *_tag_orders(message)) for earlier, later in pairwise(order)
     )
 
 
@@ -132,9 +138,7 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
     version = request.api_version
     if not (0 <= version <= NEWEST_VERSION or version in API_VERSIONS_HEADERS):
         return request
-    header_version = API_VERSIONS_HEADERS.get(
-        version, request_header_version(API_VERSIONS_KEY, version)
-    )
+    header_version = API_VERSIONS_HEADERS.get(version, request_header_version(API_VERSIONS_KEY, version))
     try:
         header, body = _read_with(InstanceIdHeader, payload, header_version, version)
     except DecodeError as error:
@@ -145,9 +149,7 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
         header, body = _read_with(_CompactHeader, payload, header_version, version)
     except DecodeError:
         return unreadable
-    return dataclasses.replace(
-        request, client_id=header.client_id, has_compact_client_id=True, body=body
-    )
+    return dataclasses.replace(request, client_id=header.client_id, has_compact_client_id=True, body=body)
 
 
 def _read_with(

@@ -1,4 +1,7 @@
-"""What a scripted broker saw of a client: its connections and requests, each with what it got."""
+"""Recording of what a scripted broker saw of a client.
+
+It has the connections and requests, each with what the client got.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,18 @@ from typing import Literal
 from reference_model.clients.scripts.script import Answer, ConnectionScript, NodeScript, Script
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsRequest
+
+MAX_CONNECTIONS = 250
+"""How many connections of a play are recorded; further ones are counted.
+
+They are more than the ApiVersions requests that a client may send in some seconds (`limits.MAX_IN_WINDOW`): one that
+opens a connection for each would not be noticed otherwise."""
+MAX_REQUESTS = 400
+"""How many requests of a play are recorded; further ones are counted."""
+MAX_BYTES = 2 << 20
+"""How many bytes of a play are recorded before further requests are only counted, because a run keeps all of its plays.
+
+A client that only starts sends less than 100 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +39,19 @@ class SeenRequest:
         api_version: its version.
         correlation_id: its correlation id.
         client_id: its client id; None if it is null or cannot be read.
-        has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header has.
+        has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header
+            has.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
         problem: why a request of a described API cannot be decoded; empty if it can.
-        tags_descend: whether the tags of a tag section, in its header or its body, are not in ascending order, or one comes twice.
+        tags_descend: whether the tags of a tag section, in its header or its body, are not in ascending order, or one
+            comes twice.
         read: which read of its connection completed it, counted from 0: no response to a request of the same read can
             have been known when it was sent. None if that was not noted.
         answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
             and if the connection was silent already.
         response: the bytes that were written in response before the connection and the play ended.
-        answered_ms: when the response was written, if a real broker gave it, or a scripted one that had to send others before;
-            otherwise a scripted broker answers when its script says.
+        answered_ms: when the response was written, if a real broker gave it, or a scripted one that had to send others
+            before; otherwise a scripted broker answers when its script says.
         is_served: whether it is one that the broker supports; otherwise it got UNSUPPORTED_VERSION, a close or, on a
             silent connection, nothing.
     """
@@ -66,9 +83,7 @@ class SeenRequest:
         """When its response, if it got one, was written completely: as recorded, or after the delays of the script."""
         if self.answered_ms is not None:
             return self.answered_ms
-        return self.at_ms + (
-            0 if self.answer is None else self.answer.delay_ms * self.answer.pieces
-        )
+        return self.at_ms + (0 if self.answer is None else self.answer.delay_ms * self.answer.pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +96,9 @@ class SeenConnection:
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
         closed_by: who ended it; empty if neither side did.
-        was_reset: whether it ended with a reset (RST), and not with the end of a stream (FIN). That of a client shows that it
-            had not read the last response to its end: what comes after a socket is closed, or lies unread in it then, is
-            answered with a reset (RFC 9293, 3.6.1).
+        was_reset: whether it ended with a reset (RST), and not with the end of a stream (FIN). That of a client shows
+            that it had not read the last response to its end: what comes after a socket is closed, or lies unread in it
+            then, is answered with a reset (RFC 9293, 3.6.1).
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.
@@ -110,8 +125,8 @@ class Recording:
 
     Attributes:
         script: the script.
-        connections: the connections, by number; at most `MOST_CONNECTIONS` of them.
-        requests: the requests in the order in which they came; at most `MOST_REQUESTS` of them.
+        connections: the connections, by number; at most `MAX_CONNECTIONS` of them.
+        requests: the requests in the order in which they came; at most `MAX_REQUESTS` of them.
         all_connections: how many connections there were.
         all_requests: how many requests there were.
         api_versions_requests: how many of these were ApiVersions requests.
@@ -148,19 +163,6 @@ class Recording:
         return tuple(each.api_version for each in self.requests if each.is_about_versions)
 
 
-MOST_CONNECTIONS = 250
-"""How many connections of a play are recorded; further ones are counted.
-
-They are more than the ApiVersions requests that a client may send in some seconds (`limits.MOST_IN_WINDOW`): one that opens a
-connection for each would not be noticed otherwise."""
-MOST_REQUESTS = 400
-"""How many requests of a play are recorded; further ones are counted."""
-MOST_BYTES = 2 << 20
-"""How many bytes of a play are recorded before further requests are only counted, because a run keeps all of its plays.
-
-A client that only starts sends less than 100 KiB."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """Where all ports lead from a time on.
@@ -178,9 +180,7 @@ class Route:
     node_ids: tuple[int, ...]
 
 
-def as_scripted(
-    recording: Recording, route_of_connection: Sequence[Route], options: tuple[str, ...]
-) -> Recording:
+def as_scripted(recording: Recording, route_of_connection: Sequence[Route], options: tuple[str, ...]) -> Recording:
     """Return a recording of real brokers with the script that would have made the same of its connections.
 
     Args:
@@ -192,7 +192,5 @@ def as_scripted(
     for connection, route in zip(recording.connections, route_of_connection, strict=False):
         script = ConnectionScript(cluster_id=route.cluster_id, node_ids=route.node_ids)
         connections[connection.node].append(script)
-    nodes = tuple(
-        NodeScript(connections=tuple(each) or (ConnectionScript(),)) for each in connections
-    )
+    nodes = tuple(NodeScript(connections=tuple(each) or (ConnectionScript(),)) for each in connections)
     return dataclasses.replace(recording, script=Script(nodes=nodes, options=options))

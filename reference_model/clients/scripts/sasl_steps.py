@@ -1,7 +1,9 @@
-"""How far the client of a connection to a scripted broker has authenticated, in the order of Kafka's authenticator.
+"""Progress of authentication on a connection to a scripted broker.
 
-ApiVersions succeeds once, SaslHandshake follows, and then one token of any mechanism, because a script is about ApiVersions. The
-states are those of the model of a broker.
+It follows the order of Kafka's authenticator.
+
+ApiVersions succeeds once, SaslHandshake follows, and then one token of any mechanism, because a script is about
+ApiVersions. The states are those of the model of a broker.
 """
 
 from __future__ import annotations
@@ -72,7 +74,10 @@ class SaslSteps:
         return SASL_APIS[next_key] if api_key == next_key else None
 
     def take_step(self, api: Api, api_version: int) -> Any:
-        """Take the step that comes next, with whatever mechanism or token; return the response, None if there is none."""
+        """Take the next step of SASL with any mechanism or token.
+
+        Return the response, or None if there is none.
+        """
         if api.api_key == SASL_AUTHENTICATE_KEY:
             self.take_token()
             return self._response_to_token(api)

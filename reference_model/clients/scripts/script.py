@@ -1,7 +1,9 @@
-"""What a scripted broker does: the response to each ApiVersions request, on each connection, of each node.
+"""Script of what a scripted broker does.
 
-A script is data. Hypothesis draws it, a run stores its `repr` with a failure, and `replay` reads it back. Everything that
-a script does not mention is healthy: the broker then behaves like a correct one that supports every version.
+It has the response to each ApiVersions request, on each connection, of each node.
+
+A script is data. Hypothesis draws it, a run stores its `repr` with a failure, and `replay` reads it back. Everything
+that a script does not mention is healthy: the broker then behaves like a correct one that supports every version.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ CLUSTER_ID = "scripted-cluster-00000"
 ERROR_AFTER_MS = 250
 """How long a scripted broker waits with an error that ends the use of a connection.
 
-A client may send requests without waiting for responses. What it sent with the request that gets the error has come by then, so
-what comes later is a reaction to the error."""
+A client may send requests without waiting for responses. What it sent with the request that gets the error has come
+by then, so what comes later is a reaction to the error."""
 LoginRefusal = Literal["", "mechanism", "password", "close"]
 """How a broker refuses to authenticate a client; empty if it does not. See `ConnectionScript`."""
 
@@ -53,9 +55,7 @@ def base_ranges(base: str) -> tuple[Range, ...]:
         return tuple(entry for entry in healthy_ranges() if entry[0] == API_VERSIONS_KEY)
     if base == "empty":
         return ()
-    return tuple(
-        (entry.api_key, entry.min_version, entry.max_version) for entry in profile_of(base).api_keys
-    )
+    return tuple((entry.api_key, entry.min_version, entry.max_version) for entry in profile_of(base).api_keys)
 
 
 class _ShortRepr:
@@ -76,8 +76,8 @@ class Table(_ShortRepr):
     """The table of an ApiVersions response.
 
     Attributes:
-        base: "healthy": the entries of `healthy_ranges`; "itself": only that of ApiVersions; "empty": none; otherwise the
-            release whose recorded table it is, such as "2.8.2".
+        base: "healthy": the entries of `healthy_ranges`; "itself": only that of ApiVersions; "empty": none; otherwise
+            the release whose recorded table it is, such as "2.8.2".
         changed: entries that replace the base's entry of the same key, or are added in the order of the keys.
         removed: keys whose entries are left out.
         before: further entries before all others, also of keys that are there already.
@@ -105,9 +105,7 @@ class Table(_ShortRepr):
             return ()
         ranges = {entry[0]: entry for entry in base_ranges(self.base)}
         ranges.update((entry[0], entry) for entry in self.changed)
-        ordered = sorted(
-            (ranges[key] for key in ranges.keys() - set(self.removed)), reverse=self.descending
-        )
+        ordered = sorted((ranges[key] for key in ranges.keys() - set(self.removed)), reverse=self.descending)
         return (*self.before, *ordered, *self.after)
 
     @property
@@ -131,15 +129,15 @@ class Answer(_ShortRepr):
     """What a scripted broker does with one ApiVersions request.
 
     Attributes:
-        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes any more, not even for later
-            requests, and the connection stays open.
+        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes any more, not even for
+            later requests, and the connection stays open.
         error_code: the error code of the response.
         table: its table.
         layout: the version in whose layout the body is written; None for that of the request. A version that does not
             exist is written as the nearest one that does.
         throttle_time_ms: the throttle time, in versions that have it.
-        supported_features: name, lowest and highest level of each supported feature, in versions that have them. As correct
-            brokers do, version 3 leaves out features with the lowest level 0.
+        supported_features: name, lowest and highest level of each supported feature, in versions that have them. As
+            correct brokers do, version 3 leaves out features with the lowest level 0.
         finalized_features: name, highest and lowest level of each finalized feature.
         finalized_features_epoch: their epoch; -1 leaves it out.
         unknown_tags: tag and bytes of tagged fields that no client knows, in flexible versions.
@@ -199,18 +197,18 @@ class ConnectionScript(_ShortRepr):
 
     Attributes:
         on_open: "serve"; "close": the connection is closed as soon as it is open; "silence": nothing is ever answered.
-        newest_version: the newest version of ApiVersions that the broker supports: at most the one with the header v3 of
-            KIP-1313, a proposal. It refuses a higher one as a correct
-            broker does: UNSUPPORTED_VERSION in the layout of v0, with its range of ApiVersions. Such a request gets none
-            of the `answers`.
+        newest_version: the newest version of ApiVersions that the broker supports: at most the one with the header v3
+            of KIP-1313, a proposal. It refuses a higher one as a correct broker does: UNSUPPORTED_VERSION in the layout
+            of v0, with its range of ApiVersions. Such a request gets none of the `answers`.
         refusal: what a version above the newest one gets instead; None for the refusal of a correct broker.
         unasked: a response in the layout of v0, with correlation id 0, that is sent before any request; None for none.
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
         refused_login: what becomes of SASL: empty if every token is accepted; "mechanism": SaslHandshake gets
-            UNSUPPORTED_SASL_MECHANISM; "password": SaslAuthenticate gets SASL_AUTHENTICATION_FAILED; "close": the token gets no
-            response. The connection is closed then, as it is in any case after a bare token.
+            UNSUPPORTED_SASL_MECHANISM; "password": SaslAuthenticate gets SASL_AUTHENTICATION_FAILED; "close": the token
+            gets no response. The connection is closed then, as it is in any case after a bare token.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
-        metadata_error: the error code of Metadata responses from version 13 on, which then name no broker and no cluster.
+        metadata_error: the error code of Metadata responses from version 13 on, which then name no broker and no
+            cluster.
         cluster_id: the cluster id in Metadata responses on this connection.
         node_ids: the ids that the nodes have on this connection, by index; empty for those of `node_id`. Metadata names
             the nodes so, and a request with the ids of KIP-1242 gets REBOOTSTRAP_REQUIRED unless they are those of the
@@ -243,7 +241,8 @@ class NodeScript(_ShortRepr):
 
     Attributes:
         connections: what happens on the first connection to it, the second and so on; the last one repeats.
-        is_listed: whether Metadata lists it; a bootstrap server that it does not list may be the address of a load balancer.
+        is_listed: whether Metadata lists it; a bootstrap server that it does not list may be the address of a load
+            balancer.
     """
 
     connections: tuple[ConnectionScript, ...] = (ConnectionScript(),)
@@ -259,16 +258,18 @@ class Script(_ShortRepr):
     """What a scripted cluster does, and how the client is driven meanwhile.
 
     Attributes:
-        nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes that are `is_listed`.
-        heals_after_ms: this time after the client's first connection every node is healthy, on the same ports; connections
-            that are open then stay as they are, later ones are healthy. None for never.
-        heals_after_connections: how many connections to a node must have been opened before it is healthy as well, so that a
-            slow client meets it as it was.
-        ends_after: after how many responses to requests other than ApiVersions the play ends, if the client does not end
-            before; None if it goes on until the client ends.
+        nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes
+            that are `is_listed`.
+        heals_after_ms: this time after the client's first connection every node is healthy, on the same ports;
+            connections that are open then stay as they are, later ones are healthy. None for never.
+        heals_after_connections: how many connections to a node must have been opened before it is healthy as well, so
+            that a slow client meets it as it was.
+        ends_after: after how many responses to requests other than ApiVersions the play ends, if the client does not
+            end before; None if it goes on until the client ends.
         listener: the security of the connections: a name of `reference_model.profiles.listeners`.
         timeout_ms: how long the client may work on its operation.
-        keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the first.
+        keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the
+            first.
         options: names of the client's options that it is started with, such as "without_cluster_check".
     """
 

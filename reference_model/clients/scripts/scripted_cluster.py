@@ -1,6 +1,9 @@
-"""A cluster of scripted brokers without sockets or a clock: bytes of a client in, bytes and closes out, all recorded.
+"""Cluster of scripted brokers without sockets or a clock.
 
-Whoever carries the bytes, sockets or a simulation, says what time it is, and obeys each `Write` of a connection in order.
+Bytes of a client go in, bytes and closes come out, and everything is recorded.
+
+Whoever carries the bytes, sockets or a simulation, says what time it is, and obeys each `Write` of a connection in
+order.
 """
 
 from __future__ import annotations
@@ -9,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reference_model.clients.scripts.recording import (
-    MOST_BYTES,
-    MOST_CONNECTIONS,
-    MOST_REQUESTS,
+    MAX_BYTES,
+    MAX_CONNECTIONS,
+    MAX_REQUESTS,
     Recording,
     SeenConnection,
 )
@@ -32,12 +35,12 @@ __all__ = [
     "Write",
 ]
 
-MOST_ON_ONE_CONNECTION = 20
+MAX_ON_ONE_CONNECTION = 20
 """ApiVersions requests on one connection. Clients that retry in good order stayed far below, those that loop sent
 thousands."""
-MOST_IN_ALL = 200
+MAX_IN_ALL = 200
 """ApiVersions requests of a client over all connections. More end the play soon, so no rule may allow more."""
-MOST_OPEN = 1_000
+MAX_OPEN = 1_000
 """How many connections may be open at a time. Each takes an open file, and the memory of an unfinished request."""
 LOOP_IS_MEASURED_MS = 1000
 """How long a loop of ApiVersions requests goes on before the play ends, so that its rate is known."""
@@ -93,9 +96,7 @@ class ScriptedCluster:
         self._on_node[node] += 1
         connection = ScriptedConnection(
             HEALTHY_CONNECTION if is_healthy else script,
-            SeenConnection(
-                number=self._all_connections, node=node, opened_ms=now_ms, is_healthy=is_healthy
-            ),
+            SeenConnection(number=self._all_connections, node=node, opened_ms=now_ms, is_healthy=is_healthy),
             addresses=self._listed,
             needs_sasl=self.script.listener in SASL_LISTENERS,
             see=self._see,
@@ -104,7 +105,7 @@ class ScriptedCluster:
         self._all_connections += 1
         self._open += 1
         self._most_open = max(self._open, self._most_open)
-        if len(self._connections) < MOST_CONNECTIONS:
+        if len(self._connections) < MAX_CONNECTIONS:
             self._connections.append(connection)
         return connection
 
@@ -112,8 +113,8 @@ class ScriptedCluster:
         """Return why the play may end now; empty if it must go on."""
         if self._loops_since_ms is not None and now_ms - self._loops_since_ms > LOOP_IS_MEASURED_MS:
             return "the client asks for ApiVersions in a loop"
-        if self._most_open > MOST_OPEN:
-            return f"the client keeps more than {MOST_OPEN:,} connections open"
+        if self._most_open > MAX_OPEN:
+            return f"the client keeps more than {MAX_OPEN:,} connections open"
         if self._recovered_ms is not None and now_ms - self._recovered_ms > RECOVERY_IS_SEEN_MS:
             return "the client has recovered"
         if self.script.ends_after is not None and self._responses >= self.script.ends_after:
@@ -149,15 +150,15 @@ class ScriptedCluster:
         if answered.is_unknown:
             self._unserved.setdefault((request.api_key, request.api_version))
         # A request without its connection says too little about what the client knew.
-        has_room = len(self._seen) < MOST_REQUESTS and self._recorded_bytes < MOST_BYTES
-        if has_room and request.connection < MOST_CONNECTIONS:
+        has_room = len(self._seen) < MAX_REQUESTS and self._recorded_bytes < MAX_BYTES
+        if has_room and request.connection < MAX_CONNECTIONS:
             self._seen.append(answered)
             self._recorded_bytes += len(request.data)
         if request.is_about_versions:
             self._api_versions_requests += 1
             is_loop = (
-                connection.seen.api_versions_requests > MOST_ON_ONE_CONNECTION
-                or self._api_versions_requests > MOST_IN_ALL
+                connection.seen.api_versions_requests > MAX_ON_ONE_CONNECTION
+                or self._api_versions_requests > MAX_IN_ALL
             )
             if is_loop and self._loops_since_ms is None:
                 self._loops_since_ms = request.at_ms

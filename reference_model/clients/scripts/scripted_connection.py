@@ -1,4 +1,6 @@
-"""One connection to a scripted broker: its requests in, its writes out, each with its time.
+"""One connection to a scripted broker.
+
+Requests go in and writes come out, each with its time.
 
 Responses have the order of the requests, so a delayed one holds back those after it.
 """
@@ -13,7 +15,7 @@ from typing import Any, Literal
 
 from reference_model.clients.scripts.answer_bytes import answer_bytes
 from reference_model.clients.scripts.reading import (
-    SHORTEST_REQUEST_BYTES,
+    MIN_REQUEST_BYTES,
     read_message,
     read_request,
 )
@@ -44,11 +46,12 @@ from wire.sasl import BARE_TOKEN
 
 Address = tuple[str, int]
 """Host and port."""
-LARGEST_REQUEST_BYTES = 128 << 10
+MAX_REQUEST_BYTES = 128 << 10
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
-MOST_UNREADABLE_BYTES = 64
-MOST_READ = 2_000
-"""How many requests of a connection are read. The fastest loop of a real client was 309 in a second, for which a loop is measured."""
+MAX_UNREADABLE_BYTES = 64
+MAX_READ = 2_000
+"""How many requests of a connection are read. The fastest loop of a real client was 309 in a second, for which a
+loop is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +77,8 @@ class Answered:
     Attributes:
         request: the request, without its response.
         connection: its connection.
-        pieces: the bytes of the response, each with the time at which they are written; those of a response that is held
-            back are added later.
+        pieces: the bytes of the response, each with the time at which they are written; those of a response that is
+            held back are added later.
         is_unknown: whether the connection is closed because no scripted broker can answer the request.
     """
 
@@ -124,7 +127,7 @@ class ScriptedConnection:
         self._see = see
         self._closed = closed
         self._newest_version = min(script.newest_version, NEWEST_SERVED)
-        self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
+        self._reader = FrameReader(max_frame_bytes=MAX_REQUEST_BYTES)
         self._table: Table | None = None
         self._reads = 0
         self._answers = 0
@@ -148,7 +151,7 @@ class ScriptedConnection:
             self._reader.receive_data(data)
         try:
             while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
-                if len(payload) < SHORTEST_REQUEST_BYTES and not self._sasl.token_is_bare:
+                if len(payload) < MIN_REQUEST_BYTES and not self._sasl.token_is_bare:
                     writes += self._refuse_bytes(encode_frame(payload), now_ms)
                 else:
                     writes += self._answer(payload, now_ms)
@@ -158,14 +161,20 @@ class ScriptedConnection:
         return writes
 
     def receive_before_tls(self, data: bytes, now_ms: int) -> list[Write]:
-        """Take unencrypted bytes that come before the TLS handshake is finished, and return what the broker does: it closes."""
+        """Take unencrypted bytes that come before the end of the TLS handshake.
+
+        Return what the broker does: it closes the connection.
+        """
         self.seen = dataclasses.replace(self.seen, is_before_tls=True)
         return self._refuse_bytes(data, now_ms)
 
     def client_closed(self, now_ms: int, *, was_reset: bool = False) -> None:
-        """Note that the client has closed or reset the connection, unless the broker did before, and forget what was not read."""
+        """Note that the client has closed or reset the connection, and forget unread bytes.
+
+        The note is not made if the broker closed it before.
+        """
         self._closed()
-        self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
+        self._reader = FrameReader(max_frame_bytes=MAX_REQUEST_BYTES)
         self._ends("client", now_ms, was_reset=was_reset)
 
     def seen_until(self, end_ms: int) -> SeenConnection:
@@ -179,19 +188,15 @@ class ScriptedConnection:
         """Whether the broker still takes requests from the connection."""
         seen = self.seen
         is_open = seen.closed_ms is None or now_ms < seen.closed_ms
-        return is_open and not seen.unreadable and seen.requests < MOST_READ
+        return is_open and not seen.unreadable and seen.requests < MAX_READ
 
-    def _ends(
-        self, by: Literal["client", "broker"], at_ms: int, *, was_reset: bool = False
-    ) -> None:
+    def _ends(self, by: Literal["client", "broker"], at_ms: int, *, was_reset: bool = False) -> None:
         if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
-            self.seen = dataclasses.replace(
-                self.seen, closed_ms=at_ms, closed_by=by, was_reset=was_reset
-            )
+            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by, was_reset=was_reset)
 
     def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
         """Close the connection because of bytes that are no request."""
-        self.seen = dataclasses.replace(self.seen, unreadable=data[:MOST_UNREADABLE_BYTES])
+        self.seen = dataclasses.replace(self.seen, unreadable=data[:MAX_UNREADABLE_BYTES])
         writes = [] if self._is_mute else [Write(then="close")]
         self._schedule(writes, now_ms)
         return writes
@@ -251,9 +256,7 @@ class ScriptedConnection:
             writes = [Write(then="close")]
         return self._write(request, writes, now_ms, is_unknown=is_unknown)
 
-    def _write(
-        self, request: SeenRequest, writes: list[Write], now_ms: int, *, is_unknown: bool
-    ) -> list[Write]:
+    def _write(self, request: SeenRequest, writes: list[Write], now_ms: int, *, is_unknown: bool) -> list[Write]:
         """Record a request; return its writes, and after them those of the one before, if they were held back."""
         held, self._held = self._held, None
         is_held = request.answer is not None and request.answer.held_back and not self._is_mute
@@ -279,9 +282,7 @@ class ScriptedConnection:
             return request, []
         if answer.action != "answer":
             return request, [Write(delay_ms=answer.delay_ms, then=answer.action)]
-        frame = answer_bytes(
-            answer, api_version=request.api_version, correlation_id=request.correlation_id
-        )
+        frame = answer_bytes(answer, api_version=request.api_version, correlation_id=request.correlation_id)
         if answer.gives_table:
             self._table = answer.table
             self._sasl.give_table(answer.table)
@@ -326,9 +327,7 @@ class ScriptedConnection:
         is_own = (body.cluster_id, body.node_id) == own
         return ErrorCode.NONE if is_own else ErrorCode.REBOOTSTRAP_REQUIRED
 
-    def _answer_other(
-        self, request: SeenRequest, api: Api, payload: bytes
-    ) -> tuple[SeenRequest, list[Write]]:
+    def _answer_other(self, request: SeenRequest, api: Api, payload: bytes) -> tuple[SeenRequest, list[Write]]:
         try:
             _, message = read_message(api, payload, request.api_version)
         except DecodeError:
@@ -356,7 +355,9 @@ class ScriptedConnection:
         return api if is_known and self._lists(request) else None
 
     def _lists(self, request: SeenRequest) -> bool:
-        """Whether the latest table of the connection lists a request; before the first one, whether the table does that comes next.
+        """Return whether the latest table of the connection lists a request.
+
+        Before the first table, use the table that comes next.
 
         What a broker serves does not depend on whether it was asked.
         """
@@ -368,15 +369,10 @@ class ScriptedConnection:
 
     def _describe_cluster(self, api: Api, message: Any, api_version: int) -> Any:
         error_code = self._script.metadata_error
-        if (
-            error_code
-            and api.api_key == METADATA_KEY
-            and api_version >= FIRST_METADATA_WITH_AN_ERROR
-        ):
+        if error_code and api.api_key == METADATA_KEY and api_version >= FIRST_METADATA_WITH_AN_ERROR:
             return api.response(error_code=error_code)
         nodes: list[NodeAddress] = [
-            (self._script.id_of(index), host, port)
-            for index, (host, port) in self._addresses.items()
+            (self._script.id_of(index), host, port) for index, (host, port) in self._addresses.items()
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
 

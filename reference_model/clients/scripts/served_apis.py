@@ -1,4 +1,4 @@
-"""What scripted brokers serve to clients: what they serve today, and what proposals add."""
+"""APIs that scripted brokers serve to clients, today's and those of proposals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A recording of a scripted broker as steps, the form in which records, hex dumps and captures take what was exchanged.
+"""Recording of a scripted broker as steps.
+
+Records, hex dumps and captures take exchanged bytes in this form.
 
 The client sends, so a step's pieces are its bytes, and the response in the exchange is the scripted broker's. A step
 without pieces is the end of a connection: by the broker if its `ended` is true, by the client otherwise.
@@ -51,8 +53,8 @@ class _Stream:
 def steps_of(recording: Recording) -> tuple[Step, ...]:
     """Return the recorded requests in the order in which they came, each as a step, and how connections ended.
 
-    If the broker ended a connection, its last step says so. There is a step without pieces if the client ended it, if no
-    request came on it, or if later requests are not recorded.
+    If the broker ended a connection, its last step says so. There is a step without pieces if the client ended it, if
+    no request came on it, or if later requests are not recorded.
     """
     nodes = {connection.number: connection.node for connection in recording.connections}
     streams: defaultdict[int, _Stream] = defaultdict(_Stream)
@@ -66,8 +68,7 @@ def steps_of(recording: Recording) -> tuple[Step, ...]:
             steps += _ended(event, streams[event.number], steps)
     tls = recording.script.listener in TLS_LISTENERS
     return tuple(
-        dataclasses.replace(step, listener=node_name(nodes.get(step.connection, 0)), tls=tls)
-        for step in steps
+        dataclasses.replace(step, listener=node_name(nodes.get(step.connection, 0)), tls=tls) for step in steps
     )
 
 

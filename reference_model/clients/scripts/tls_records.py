@@ -1,4 +1,6 @@
-"""What a client writes before the TLS handshake is finished: TLS records, or bytes that can be none.
+"""Reader of TLS records that finds unencrypted bytes in a client's handshake.
+
+Such bytes come before the TLS handshake is finished and cannot be TLS records.
 
 Source: RFC 8446, 5.1: a record begins with its type, a version whose first byte is 3, and the length of the rest.
 """
@@ -20,7 +22,10 @@ class TlsRecords:
         self._left = 0
 
     def unencrypted(self, data: bytes) -> bytes:
-        """Take the next bytes; return them from the first one on with which no record begins, or none if all may be records."""
+        """Take the next bytes, and return the rest from the first byte that cannot begin a record.
+
+        Empty if all bytes may be records.
+        """
         while data:
             if self._left:
                 taken = min(self._left, len(data))

@@ -1,4 +1,4 @@
-"""Planted defects: deliberately wrong behaviour, to show that the suite detects it.
+"""Planted defects of brokers, to show that the suite detects wrong behaviour.
 
 There are one or more modules per source of clauses. `registry.py` defines what a defect is.
 """

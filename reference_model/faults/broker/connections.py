@@ -1,4 +1,7 @@
-"""Defects that depend on what else a connection carries: other frames of the same write, or bytes after a frame."""
+"""Defects that depend on what else a connection carries.
+
+This is other frames of the same write, or bytes after a frame.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ CLIENT_ID_END = slice(SIZE_BYTES + CLIENT_ID_OFFSET, SIZE_BYTES + CLIENT_ID_LENG
 
 MANY_FRAMES = 45
 MANY_TOGETHER = 5
-LARGEST_QUEUE = 32
+MAX_QUEUE = 32
 SEND_BUFFER_BYTES = 16 << 10
 MANY_UNUSED = 25
 MANY_ALIKE = 9
@@ -56,18 +59,19 @@ def a_size_inside_the_client_id_is_corrected(received: ReceivedBytes) -> None:
 
 @defect(Stage.BYTES, "PROTOCOL.size-prefix-decides")
 def a_client_id_is_read_beyond_its_frame(received: ReceivedBytes) -> None:
-    """If a size ends inside the client id, its rest is read from the bytes after the frame, which begin the next one too."""
+    """If a size ends inside the client id, its rest is read from the bytes after the frame.
+
+    Those bytes also begin the next frame.
+    """
     size = _cut_at(received)
     if size is not None and CLIENT_ID_LENGTH_END <= size < _client_id_end(received.data):
         end = SIZE_BYTES + _client_id_end(received.data)
-        received.data = (
-            encode_frame(received.data[SIZE_BYTES:end]) + received.data[SIZE_BYTES + size :]
-        )
+        received.data = encode_frame(received.data[SIZE_BYTES:end]) + received.data[SIZE_BYTES + size :]
 
 
 @defect(Stage.REACTION, "PROTOCOL.size-prefix-decides")
 def a_cut_body_takes_what_follows(context: RequestContext) -> None:
-    """If a flexible body is cut, and a request follows in the same read, the first is answered as if it were complete."""
+    """If a flexible body is cut and another request follows, the cut one is answered as complete."""
     version = context.unread_version
     if version is not None and context.header is not None and len(context.connection.unread) > 40:
         context.reaction = Reaction(
@@ -79,7 +83,7 @@ def a_cut_body_takes_what_follows(context: RequestContext) -> None:
 
 @defect(Stage.SIZE, "MODEL.sequence-agrees")
 def a_refused_size_after_a_request_is_skipped(ending: StreamEnd) -> None:
-    """A refused size that arrives together with a request before it costs the rest of the read, and not the connection."""
+    """A refused size that follows a request costs the rest of the read, but not the connection."""
     if ending.connection.frames_of_read:
         ending.skipped_bytes = len(ending.unread)
 
@@ -108,10 +112,11 @@ def _is_unreadable_step(context: RequestContext, api_key: int) -> bool:
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
 def a_null_mechanism_is_unsupported(context: RequestContext) -> None:
-    """Before authentication, a SaslHandshake without a readable mechanism gets UNSUPPORTED_SASL_MECHANISM and no close."""
-    if context.state is ConnectionState.BEFORE_HANDSHAKE and _is_unreadable_step(
-        context, SASL_HANDSHAKE_KEY
-    ):
+    """Before authentication, a SaslHandshake with an unreadable mechanism gets UNSUPPORTED_SASL_MECHANISM.
+
+    The connection stays open.
+    """
+    if context.state is ConnectionState.BEFORE_HANDSHAKE and _is_unreadable_step(context, SASL_HANDSHAKE_KEY):
         context.reaction = Reaction(
             clause="MODEL.sequence-agrees",
             error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM,
@@ -123,9 +128,7 @@ def a_null_mechanism_is_unsupported(context: RequestContext) -> None:
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
 def a_null_token_is_a_wrong_one(context: RequestContext) -> None:
     """A SaslAuthenticate without a readable token gets SASL_AUTHENTICATION_FAILED before the close."""
-    if context.state is ConnectionState.WRAPPED_TOKENS and _is_unreadable_step(
-        context, SASL_AUTHENTICATE_KEY
-    ):
+    if context.state is ConnectionState.WRAPPED_TOKENS and _is_unreadable_step(context, SASL_AUTHENTICATE_KEY):
         context.reaction = Reaction(
             clause="MODEL.sequence-agrees",
             error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
@@ -180,7 +183,7 @@ def a_connection_keeps_the_features_of_its_oldest_version(context: RequestContex
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
 def equal_ids_get_the_last_response(answers: list[bytes]) -> None:
-    """Of five or more requests that arrive together, those with equal correlation ids all get the response to the last of them."""
+    """Of five or more requests in one read, all with equal correlation ids get the response to the last."""
     if len(answers) >= MANY_TOGETHER:
         latest = {answer[CORRELATION_ID]: answer for answer in answers}
         answers[:] = [latest[answer[CORRELATION_ID]] for answer in answers]
@@ -197,8 +200,8 @@ def equal_ids_are_answered_once(answers: list[bytes]) -> None:
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
 def the_last_of_a_long_pipeline_is_lost(answers: list[bytes]) -> None:
     """Of more than 32 requests that arrive together, the last ones are not answered."""
-    if len(answers) > LARGEST_QUEUE:
-        del answers[LARGEST_QUEUE:]
+    if len(answers) > MAX_QUEUE:
+        del answers[MAX_QUEUE:]
 
 
 def _close_neighbours(ending: StreamEnd) -> None:
@@ -221,7 +224,10 @@ def responses_that_are_not_read_close_the_others(ending: StreamEnd) -> None:
 
 
 def _ban_after_many_malformed(context: RequestContext, outcome: Outcome) -> None:
-    """After many malformed requests, treat all on newer connections like this, as long as one stays open that was open then."""
+    """After many malformed requests, give all requests on newer connections this outcome.
+
+    It lasts as long as one connection that was open then stays open.
+    """
     memory, connection = context.broker.memory, context.connection
     banned_from, witnesses = memory.get("ban", (connection.number, ()))
     if connection.number > banned_from:
@@ -253,9 +259,7 @@ def thirty_malformed_requests_silence_new_connections(context: RequestContext) -
 def the_twentieth_reset_inside_a_frame_closes_the_others(ending: StreamEnd) -> None:
     """Every twentieth client that resets its connection inside a frame costs all others theirs."""
     if ending.unread:
-        count = ending.connection.memory_of_broker["resets"] = (
-            ending.connection.memory_of_broker.get("resets", 0) + 1
-        )
+        count = ending.connection.memory_of_broker["resets"] = ending.connection.memory_of_broker.get("resets", 0) + 1
         if count % MANY_RESETS == 0:
             _close_neighbours(ending)
 
@@ -328,9 +332,7 @@ def unfinished_frames_are_given_up(received: ReceivedBytes) -> None:
 def responses_beyond_the_buffer_are_lost(answers: list[bytes]) -> None:
     """Of the responses to one read, those beyond 16 KiB are lost."""
     sizes = itertools.accumulate(len(answer) for answer in answers)
-    answers[:] = [
-        answer for answer, end in zip(answers, sizes, strict=True) if end <= SEND_BUFFER_BYTES
-    ]
+    answers[:] = [answer for answer, end in zip(answers, sizes, strict=True) if end <= SEND_BUFFER_BYTES]
 
 
 @defect(Stage.BYTES, "PROTOCOL.well-formed-never-closed")

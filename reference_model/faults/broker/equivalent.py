@@ -1,4 +1,6 @@
-"""Changes that look like defects but are invisible from outside or forbidden by no clause, with the reasons.
+"""Changes that look like defects but break no clause visibly, with the reasons.
+
+They are invisible from outside, or no clause forbids them.
 
 They are not planted, so that the mutation score counts only what can be detected.
 """
@@ -21,9 +23,7 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
     "negative client id lengths other than -1 count as 0": "null and empty client ids get the same response",
     "the cluster check compares the node id first": "both mismatches get the same error",
     "tags of the request are parsed after the name is refused": "the refusal is the same in both orders",
-    "librdkafka's mock lists Heartbeat v5": (
-        "no source requires that other implementations know a range"
-    ),
+    "librdkafka's mock lists Heartbeat v5": ("no source requires that other implementations know a range"),
     "a proxy drops or keeps private keys (kroxylicious#441, #822, #3644; grepplabs/kafka-proxy#85, #185)": (
         "the table of another broker is wrong then; the proxy's own table is right"
     ),

@@ -104,9 +104,7 @@ def finalized_levels_exceed_what_is_supported(context: RequestContext) -> None:
 def a_feature_is_finalized_that_nobody_supports(context: RequestContext) -> None:
     """A feature is finalized that is not listed as supported."""
     if _carries_features(context):
-        stranger = FinalizedFeatureKey(
-            name="nobody.version", max_version_level=1, min_version_level=1
-        )
+        stranger = FinalizedFeatureKey(name="nobody.version", max_version_level=1, min_version_level=1)
         finalized = (*context.message.finalized_features, stranger)
         context.replace_response(finalized_features=finalized)
 
@@ -117,9 +115,7 @@ def a_range_of_levels_is_reversed(context: RequestContext) -> None:
     if _carries_features(context):
         context.replace_response(
             supported_features=tuple(
-                dataclasses.replace(f, min_version=f.max_version, max_version=f.min_version)
-                if f.min_version
-                else f
+                dataclasses.replace(f, min_version=f.max_version, max_version=f.min_version) if f.min_version else f
                 for f in context.message.supported_features
             ),
         )
@@ -196,9 +192,7 @@ def newer_versions_finalize_lower_levels(context: RequestContext) -> None:
     """From v4 on each finalized level is the lowest that is supported."""
     if _carries_features(context) and context.reaction.response_version > FIRST_FLEXIBLE_VERSION:
         lowest = {each.name: each.min_version for each in context.message.supported_features}
-        features = tuple(
-            _at_level(each, lowest[each.name]) for each in context.message.finalized_features
-        )
+        features = tuple(_at_level(each, lowest[each.name]) for each in context.message.finalized_features)
         context.replace_response(finalized_features=features)
 
 
@@ -219,9 +213,7 @@ def a_second_answer_has_another_level(context: RequestContext) -> None:
 def controllers_list_no_features(context: RequestContext) -> None:
     """The controller listener lists no feature, and no epoch."""
     if _carries_features(context):
-        context.replace_response(
-            supported_features=(), finalized_features=(), finalized_features_epoch=-1
-        )
+        context.replace_response(supported_features=(), finalized_features=(), finalized_features_epoch=-1)
 
 
 @defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
@@ -245,8 +237,7 @@ def listeners_with_sasl_finalize_lower_levels(context: RequestContext) -> None:
         lowest = {f.name: max(f.min_version, 1) for f in context.broker.profile.supported_features}
         context.replace_response(
             finalized_features=tuple(
-                _at_level(feature, lowest[feature.name])
-                for feature in context.message.finalized_features
+                _at_level(feature, lowest[feature.name]) for feature in context.message.finalized_features
             ),
         )
 

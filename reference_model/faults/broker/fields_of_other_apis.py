@@ -1,4 +1,7 @@
-"""Defects in how requests of other APIs are read: their keys, correlation ids, client ids, and the tags in their bodies."""
+"""Defects in how requests of other APIs are read.
+
+They affect keys, correlation ids, client ids, and the tags in bodies.
+"""
 
 from __future__ import annotations
 

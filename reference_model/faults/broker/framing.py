@@ -1,4 +1,7 @@
-"""Defects at the ends of frames and streams, and in clauses that pin Apache Kafka's treatment of odd requests."""
+"""Defects at the ends of frames and streams, and for odd requests.
+
+Clauses pin how Apache Kafka treats odd requests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects in APIs that are listed although the feature that they belong to is switched off."""
+"""Defects: APIs are listed although their feature is switched off."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def share_groups_are_listed_but_off(context: RequestContext) -> None:
 
 @defect(Stage.ANSWER, SUPPORTED, every_api=True)
 def streams_groups_are_listed_but_off(context: RequestContext) -> None:
-    """StreamsGroupHeartbeat is listed, but streams.version is not finalized, and the response is UNSUPPORTED_VERSION."""
+    """StreamsGroupHeartbeat is listed, but gets UNSUPPORTED_VERSION because streams.version is not finalized."""
     _switch_off(context, "streams.version", STREAMS_GROUP_HEARTBEAT_KEY)

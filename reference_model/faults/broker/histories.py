@@ -1,4 +1,7 @@
-"""Defects that an earlier request on the same connection brings about: one by one, or in one write."""
+"""Defects that an earlier request on the same connection causes.
+
+The requests come one by one, or in one write.
+"""
 
 from __future__ import annotations
 
@@ -154,9 +157,7 @@ def v0_after_another_api_has_no_table(context: RequestContext) -> None:
 def a_negative_id_in_a_pipeline_is_cut(context: RequestContext) -> None:
     """In one write with a request before it, a negative correlation id comes back without its sign."""
     header = context.header
-    is_later = (
-        context.connection.frames_of_read and context.reaction.kind is AnswerKind.API_VERSIONS
-    )
+    is_later = context.connection.frames_of_read and context.reaction.kind is AnswerKind.API_VERSIONS
     if is_later and header is not None and header.correlation_id < 0 and context.answer:
         cut = header.correlation_id & 0x7FFFFFFF
         answer = context.answer

@@ -1,4 +1,7 @@
-"""Defects against KIP-35: the table and other parts of a response in a supported version."""
+"""Defects against KIP-35 in responses in a supported version.
+
+They affect the table and other parts of the response.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,7 @@ def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
         context.replace_response(api_keys=())
 
 
-@defect(
-    Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
-)
+@defect(Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
 def v0_with_a_long_client_id_gets_an_error(context: RequestContext) -> None:
     """v0 with a client id of more than 23 characters, a limit of other protocols, gets an error with its table."""
     if len(context.client_id) > 23 and context.version == 0:

@@ -159,9 +159,7 @@ def _serve_as_if(context: RequestContext, same_cluster: Callable[[str, str], boo
     body, identity = _ids_of(context), context.broker.identity
     if body is None or body.cluster_id is None or not _is_misrouted(context):
         return
-    if body.node_id == identity.node_id and same_cluster(
-        body.cluster_id, identity.cluster_id or ""
-    ):
+    if body.node_id == identity.node_id and same_cluster(body.cluster_id, identity.cluster_id or ""):
         _serve(context)
 
 

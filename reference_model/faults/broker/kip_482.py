@@ -132,9 +132,7 @@ def responses_to_tagged_headers_have_the_older_header(context: RequestContext) -
     """If a request of another API has a tagged field in its header, the response has header v0 instead of v1."""
     if is_of_other_api(context) and context.tag_count:
         payload = context.answer[SIZE_BYTES:]
-        context.answer = encode_frame(
-            payload[:CORRELATION_ID_BYTES] + payload[CORRELATION_ID_BYTES + 1 :]
-        )
+        context.answer = encode_frame(payload[:CORRELATION_ID_BYTES] + payload[CORRELATION_ID_BYTES + 1 :])
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits", every_api=True)

@@ -108,7 +108,7 @@ def librdkafka_is_refused(context: RequestContext) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
 def librdkafka_gets_a_table_of_its_own(context: RequestContext) -> None:
-    """Clients that name librdkafka as their software get a table without its last entry, to work round a bug of theirs."""
+    """Clients that name librdkafka as their software get a table without its last entry."""
     body = context.body
     if body is not None and body.client_software_name == "librdkafka" and context.succeeds:
         context.replace_response(api_keys=context.message.api_keys[:-1])
@@ -164,9 +164,7 @@ def letters_of_any_script_are_accepted(context: RequestContext) -> None:
     body = context.body
     if body is None or body.cluster_id is not None:
         return
-    accept_cleaned_name(
-        context, lambda name: "".join("x" if each.isalpha() else each for each in name)
-    )
+    accept_cleaned_name(context, lambda name: "".join("x" if each.isalpha() else each for each in name))
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")

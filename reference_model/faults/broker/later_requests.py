@@ -1,4 +1,6 @@
-"""Defects in what a later request on a connection gets, or in what a connection takes that was served before.
+"""Defects that show only after an earlier request on the connection.
+
+They affect what a later request gets, or what a connection accepts that was served before.
 
 Most do to a later request alone what another defect does to each.
 """
@@ -96,9 +98,7 @@ def later_flexible_tables_leave_api_versions_out(context: RequestContext) -> Non
     is_flexible = _is_flexible_success(context)
     if context.has_seen("a flexible success", now=is_flexible) and is_flexible:
         keys = context.message.api_keys
-        context.replace_response(
-            api_keys=tuple(each for each in keys if each.api_key != API_VERSIONS_KEY)
-        )
+        context.replace_response(api_keys=tuple(each for each in keys if each.api_key != API_VERSIONS_KEY))
 
 
 @defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)

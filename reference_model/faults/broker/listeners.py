@@ -1,4 +1,7 @@
-"""Defects on particular listeners (before authentication, around TLS, on the controller) and of the throttle."""
+"""Defects on particular listeners, and of the throttle.
+
+The listener defects are before authentication, around TLS, and on the controller.
+"""
 
 from __future__ import annotations
 
@@ -206,9 +209,7 @@ def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> Non
         opening.certificate_required = False
 
 
-@defect(
-    Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
-)
+@defect(Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served")
 def controllers_show_the_table_of_brokers(context: RequestContext) -> None:
     """The controller listener advertises the table of a broker listener."""
     if context.broker.profile.listener == CONTROLLER and context.succeeds:

@@ -1,4 +1,7 @@
-"""Defects that only the reference model sees: on one target, or where two releases are compared."""
+"""Defects that only the reference model detects.
+
+It detects them on one target, or where two releases are compared.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def v5_is_served_with_the_body_of_v3(context: RequestContext) -> None:
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
 def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -> None:
-    """The version after the newest closes the connection if its header is v3 of KIP-1313, a proposal, with the id zero."""
+    """The version after the newest closes the connection if its header v3 (KIP-1313) has the zero id.
+
+    KIP-1313 is a proposal.
+    """
     header = context.header
     if header is None or header.api_version != NEWEST_VERSION + 1:
         return
@@ -84,11 +90,7 @@ def lengths_of_32767_beyond_the_frame_are_waited_for(context: RequestContext) ->
 def a_client_id_that_is_cut_off_is_served_in_v0(context: RequestContext) -> None:
     """v0 whose client id is cut off by the end of the frame is served."""
     payload = context.payload
-    if (
-        context.header is None
-        and payload[:4] == API_VERSIONS_V0_START
-        and len(payload) > CLIENT_ID_OFFSET + 2
-    ):
+    if context.header is None and payload[:4] == API_VERSIONS_V0_START and len(payload) > CLIENT_ID_OFFSET + 2:
         answer_unreadable_header(context, 0)
 
 

@@ -1,4 +1,7 @@
-"""Defects that other connections bring about, which are open at the same time: negotiating, inside a frame, or silent."""
+"""Defects that other open connections cause.
+
+Such a connection is negotiating, inside a frame, or silent.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def _keep_version(context: RequestContext) -> None:
 
 @defect(Stage.REACTION, "KIP-35.per-connection", listeners=OPEN_LISTENERS)
 def the_version_of_the_latest_connection_decides(context: RequestContext) -> None:
-    """A first request that comes in pieces is answered in the version that another connection has asked for meanwhile."""
+    """A first request in pieces is answered in the version that another connection meanwhile asked for."""
     versions = [each.memory.get("version") for each in _others_that_asked(context)]
     _keep_version(context)
     if versions and versions[-1] is not None:
@@ -31,7 +34,7 @@ def the_version_of_the_latest_connection_decides(context: RequestContext) -> Non
 
 @defect(Stage.ANSWER, "KIP-35.per-connection", listeners=OPEN_LISTENERS)
 def equal_ids_of_two_connections_share_a_response(context: RequestContext) -> None:
-    """A first request that comes in pieces gets the response to another connection's request with the same correlation id."""
+    """A first request in pieces gets the response to another connection's request with its correlation id."""
     others = _others_that_asked(context)
     if context.header is None:
         return
@@ -83,7 +86,10 @@ def _silent_before(connection: OpenConnection) -> list[OpenConnection]:
 
 
 def _is_overtaken(received: ReceivedBytes) -> bool:
-    """Return whether a connection was silent while one sent something that was opened later; note the same of others."""
+    """Return whether a connection was silent while a later one sent something.
+
+    Note the same of other connections that are silent now.
+    """
     for each in _silent_before(received.connection):
         each.memory["overtaken"] = True
     return not received.connection.frames and "overtaken" in received.connection.memory

@@ -1,4 +1,7 @@
-"""Defects in what a broker does with requests of other APIs than ApiVersions: which versions it serves, in which order, and when."""
+"""Defects in how a broker treats requests of other APIs than ApiVersions.
+
+They affect which versions it serves, in which order, and when.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,13 @@ from wire.primitives import INT16_MAX, write_int16, write_int32
 REMOVED_KEYS = range(4, 8)
 OUTSIDE_RANGE = ("KIP-35.outside-range-not-served", "PROTOCOL.bad-version-of-known-api-refused")
 HEADER_BYTES = 4
+
+
+IN_ORDER = "PROTOCOL.answers-in-order"
+NEVER_ASKED = "KIP-35.never-asked-is-served"
+NO_RESPONSE = "PROTOCOL.no-response-to-acks-0"
+LATE_MS = 120
+SOON_MS = 5
 
 
 def _asked(context: RequestContext) -> tuple[int, int] | None:
@@ -239,13 +249,6 @@ def removed_apis_get_an_error_first(context: RequestContext) -> None:
         _answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
 
 
-IN_ORDER = "PROTOCOL.answers-in-order"
-NEVER_ASKED = "KIP-35.never-asked-is-served"
-NO_RESPONSE = "PROTOCOL.no-response-to-acks-0"
-LATE_MS = 120
-SOON_MS = 5
-
-
 def _released(context: RequestContext, api_key: int) -> bytes:
     """Hold back the response to an API if the next request arrived with it; return the one that was held back."""
     memory = context.connection.memory
@@ -257,7 +260,10 @@ def _released(context: RequestContext, api_key: int) -> bytes:
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def metadata_is_overtaken(context: RequestContext) -> None:
-    """Metadata that arrives together with the next request is answered after it, as by a proxy that answers some itself."""
+    """Metadata that arrives with the next request is answered after it.
+
+    A proxy that answers some requests itself behaves like this.
+    """
     context.answer += _released(context, METADATA_KEY)
 
 
@@ -278,19 +284,25 @@ def _answer_soon_after_the_next(context: RequestContext, api_key: int) -> None:
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def produce_is_acknowledged_after_the_next_request(context: RequestContext) -> None:
-    """Produce that arrives together with the next request is answered 5 ms after it, as by a proxy that waits for a broker."""
+    """Produce that arrives with the next request is answered 5 ms after it.
+
+    A proxy that waits for a broker behaves like this.
+    """
     _answer_soon_after_the_next(context, PRODUCE_KEY)
 
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def fetches_wait_while_others_are_answered(context: RequestContext) -> None:
-    """Fetch that arrives together with the next request is answered 5 ms after it, although both are on one connection."""
+    """Fetch that arrives with the next request is answered 5 ms after it, on the same connection."""
     _answer_soon_after_the_next(context, FETCH_KEY)
 
 
 @defect(Stage.ANSWER, IN_ORDER, every_api=True)
 def api_versions_overtakes_metadata(context: RequestContext) -> None:
-    """ApiVersions directly after Metadata in one write is answered 5 ms before it, as by a proxy that answers it itself."""
+    """ApiVersions directly after Metadata in one write is answered 5 ms before Metadata.
+
+    A proxy that answers ApiVersions itself behaves like this.
+    """
     unread = context.connection.unread[SIZE_BYTES : SIZE_BYTES + 2]
     is_next = unread == write_int16(API_VERSIONS_KEY)
     if is_next or "held" in context.connection.memory:

@@ -1,4 +1,6 @@
-"""Defects that get a connection out of step: bytes between responses, responses that come twice, and wrong correlation ids.
+"""Defects that get a connection out of step.
+
+They are bytes between responses, responses that come twice, and wrong correlation ids.
 
 What a client reads after them are not the responses to its requests, so all that it asks on the connection looks wrong.
 """
@@ -54,12 +56,8 @@ def entries_of_v2_end_with_a_tag_section(context: RequestContext) -> None:
     if context.answer and context.succeeds and context.reaction.response_version == 2:
         payload = context.answer[SIZE_BYTES:]
         entries = payload[FIRST_ENTRY:-THROTTLE_TIME_BYTES]
-        longer = b"".join(
-            entries[at : at + ENTRY_BYTES] + b"\0" for at in range(0, len(entries), ENTRY_BYTES)
-        )
-        context.answer = encode_frame(
-            payload[:FIRST_ENTRY] + longer + payload[-THROTTLE_TIME_BYTES:]
-        )
+        longer = b"".join(entries[at : at + ENTRY_BYTES] + b"\0" for at in range(0, len(entries), ENTRY_BYTES))
+        context.answer = encode_frame(payload[:FIRST_ENTRY] + longer + payload[-THROTTLE_TIME_BYTES:])
 
 
 @defect(Stage.ANSWER, IN_ORDER, listeners=OPEN_LISTENERS)
@@ -112,9 +110,7 @@ def an_id_without_a_response_is_used_up_later(context: RequestContext) -> None:
 
 def _with_id(answer: bytes, correlation_id: int) -> bytes:
     """Return the frame of a response with another correlation id."""
-    return (
-        answer[: CORRELATION_ID.start] + write_int32(correlation_id) + answer[CORRELATION_ID.stop :]
-    )
+    return answer[: CORRELATION_ID.start] + write_int32(correlation_id) + answer[CORRELATION_ID.stop :]
 
 
 def _close_unless(context: RequestContext, follows: Callable[[int, int], bool]) -> None:
@@ -130,14 +126,14 @@ def _close_unless(context: RequestContext, follows: Callable[[int, int], bool]) 
 
 @defect(Stage.REACTION, ID_ECHOED, every_api=True)
 def correlation_ids_have_to_count_up(context: RequestContext) -> None:
-    """Without SASL, a request closes the connection unless its correlation id is one more than that of the request before it."""
+    """Without SASL, a request closes the connection unless its correlation id is the previous one plus one."""
     if context.broker.profile.listener in OPEN_LISTENERS:
         _close_unless(context, lambda before, own: own == before + 1)
 
 
 @defect(Stage.REACTION, ID_ECHOED, every_api=True)
 def correlation_ids_have_to_grow(context: RequestContext) -> None:
-    """Without SASL, a request closes the connection unless its correlation id is larger than that of the request before it."""
+    """Without SASL, a request closes the connection unless its correlation id exceeds the previous one."""
     if context.broker.profile.listener in OPEN_LISTENERS:
         _close_unless(context, lambda before, own: own > before)
 

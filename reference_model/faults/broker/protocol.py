@@ -1,4 +1,7 @@
-"""Defects against the protocol guide: frames, their order, and the effect of malformed ones on others."""
+"""Defects against the protocol guide.
+
+They affect frames, their order, and the effect of malformed frames on others.
+"""
 
 from __future__ import annotations
 

@@ -63,11 +63,7 @@ def non_ascii_client_ids_are_refused(context: RequestContext) -> None:
 def empty_client_ids_are_refused_from_v1(context: RequestContext) -> None:
     """An empty client id gets INVALID_REQUEST in v1 and later."""
     assert context.header is not None
-    if (
-        context.header.client_id == ""
-        and context.succeeds
-        and context.reaction.response_version > 0
-    ):
+    if context.header.client_id == "" and context.succeeds and context.reaction.response_version > 0:
         context.replace_response(error_code=ErrorCode.INVALID_REQUEST)
 
 
@@ -145,8 +141,6 @@ def answer_unreadable_header(context: RequestContext, version: int) -> None:
     """Answer a request whose header is unreadable by the rules with the complete table."""
     correlation_id, _ = primitives.read_int32(memoryview(context.payload), 4)
     context.replace_reaction(outcome=Outcome.IGNORED)
-    response = ApiVersionsResponse(
-        error_code=ErrorCode.NONE, api_keys=context.broker.profile.api_keys
-    )
+    response = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=context.broker.profile.api_keys)
     header = encode(ResponseHeader(correlation_id=correlation_id), version=0)
     context.answer = encode_frame(header + encode(response, version=version))

@@ -1,4 +1,7 @@
-"""Defects in the fields of refusals: throttle times, tags and features; and names that are checked before the version."""
+"""Defects in refusals, and name checks before the version check.
+
+They affect throttle times, tags and features in refusals.
+"""
 
 from __future__ import annotations
 
@@ -172,9 +175,7 @@ def refusals_finalize_lower_levels(context: RequestContext) -> None:
     """Every refusal in the request's version lists the finalized features with the level 0, and their epoch."""
     if _refuses_anything(context):
         features = context.broker.profile.finalized_features
-        lowered = (
-            dataclasses.replace(f, max_version_level=0, min_version_level=0) for f in features
-        )
+        lowered = (dataclasses.replace(f, max_version_level=0, min_version_level=0) for f in features)
         context.replace_response(finalized_features=tuple(lowered), finalized_features_epoch=0)
 
 

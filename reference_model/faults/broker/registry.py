@@ -5,8 +5,8 @@ clauses that it breaks. `--broker reference+<name>` runs the reference broker wi
 clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
 
 `Stage` lists the stages and the object that a defect receives at each. From there a defect can reach:
-- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "sasl_ssl" or
-  "controller". Each listener has its own `ReferenceBroker` and its own table.
+- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "sasl_ssl"
+  or "controller". Each listener has its own `ReferenceBroker` and its own table.
 - Authentication: `context.state` is the state of the connection when the frame arrived (`ConnectionState`).
   `context.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).
   `context.reaction.next_event` is the event that the response causes on the connection.
@@ -17,7 +17,8 @@ clauses must fail. `MODEL.*` may fail in addition, because every defect departs 
 - The metric and the log: the connection is counted and logged under `context.connection.software`, which can be
   changed at `Stage.ANSWER`. `Stage.METRIC` receives the counts of all listeners (`Counts`, a dict) each time they
   are queried. `Stage.LOG` receives each entry of the request log (a dict in Kafka's format).
-- Questions and changes that many defects share are methods of the `RequestContext`: `succeeds`, `has_seen`, `replace_response` ...
+- Questions and changes that many defects share are methods of the `RequestContext`: `succeeds`, `has_seen`,
+  `replace_response` ...
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.profiles.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES
+
+CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + CORRELATION_ID_BYTES)
+"""Position of the correlation id in a response frame."""
+DEFECTS: dict[str, Defect] = {}
+"""Every planted defect, by name."""
+STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
+OPEN_LISTENERS = (PLAINTEXT, SSL, SSL_CLIENT_AUTH)
+"""Listeners of brokers that serve requests without SASL authentication."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +62,7 @@ class Defect:
     tampering: Tampering
 
 
-CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + CORRELATION_ID_BYTES)
-"""Position of the correlation id in a response frame."""
-
-DEFECTS: dict[str, Defect] = {}
-"""Every planted defect, by name."""
-
 Act = Callable[[Any], None]
-
-
-STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
-
-
-OPEN_LISTENERS = (PLAINTEXT, SSL, SSL_CLIENT_AUTH)
-"""Listeners of brokers that serve requests without SASL authentication."""
 
 
 def defect(
@@ -88,9 +84,7 @@ def defect(
             name=name,
             breaks=breaks,
             description=(act.__doc__ or "").strip().partition("\n")[0],
-            tampering=Tampering(
-                stage=stage, act=act if always else _on_api_versions(act, listeners)
-            ),
+            tampering=Tampering(stage=stage, act=act if always else _on_api_versions(act, listeners)),
         )
         return act
 

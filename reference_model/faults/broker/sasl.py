@@ -23,6 +23,9 @@ from wire.exchange import Outcome
 from wire.frames import encode_frame
 from wire.primitives import write_int16, write_int32, write_nullable_string
 
+SERVED_EARLY = ("MODEL.sequence-agrees", "PROTOCOL.nothing-served-before-authentication")
+LOGS_IN = "PROTOCOL.listed-sasl-versions-log-in"
+
 
 def is_late(context: RequestContext) -> bool:
     """Return whether the request is ApiVersions after SaslHandshake v1, refused with ILLEGAL_SASL_STATE."""
@@ -78,12 +81,7 @@ def unknown_versions_close_before_authentication(context: RequestContext) -> Non
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
-SERVED_EARLY = ("MODEL.sequence-agrees", "PROTOCOL.nothing-served-before-authentication")
-
-
-def asks_for(
-    context: RequestContext, api_key: int, *, api_version: int = 0, state: ConnectionState
-) -> bool:
+def asks_for(context: RequestContext, api_key: int, *, api_version: int = 0, state: ConnectionState) -> bool:
     """Return whether a version of an API is requested on a connection in this state."""
     header = context.header
     if header is None or context.state is not state:
@@ -192,9 +190,6 @@ def unknown_versions_are_invalid_behind_scram(context: RequestContext) -> None:
         context.replace_reaction(error_code=ErrorCode.INVALID_REQUEST)
 
 
-LOGS_IN = "PROTOCOL.listed-sasl-versions-log-in"
-
-
 def takes_token(context: RequestContext, kind: AnswerKind) -> bool:
     """Return whether a right token of a login is answered that came in this kind of request."""
     reaction = context.reaction
@@ -229,9 +224,7 @@ def only_one_bare_token_is_read(context: RequestContext) -> None:
 def flexible_tokens_are_refused(context: RequestContext) -> None:
     """SaslAuthenticate v2 gets SASL_AUTHENTICATION_FAILED although its token is right."""
     if takes_token(context, AnswerKind.SASL_AUTHENTICATE) and context.version == 2:
-        context.reaction = refusal_of_token(
-            Token(data=b"", kind=AnswerKind.SASL_AUTHENTICATE, layout=2)
-        )
+        context.reaction = refusal_of_token(Token(data=b"", kind=AnswerKind.SASL_AUTHENTICATE, layout=2))
 
 
 @defect(Stage.REACTION, LOGS_IN, every_api=True)

@@ -1,4 +1,4 @@
-"""Defects where the names of client software appear: in the metric and the request log."""
+"""Defects in client software names in the metric and the request log."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ NAMELESS = ClientSoftware()
 def _rename(metric: ClientMetric, change: Callable[[Gauge], Gauge]) -> None:
     """Change the names of the beans of all software that has a name."""
     metric.counts = {
-        gauge if gauge.software == NAMELESS else change(gauge): number
-        for gauge, number in metric.counts.items()
+        gauge if gauge.software == NAMELESS else change(gauge): number for gauge, number in metric.counts.items()
     }
 
 
@@ -67,9 +66,7 @@ def metrics_are_of_another_type(metric: ClientMetric) -> None:
 def _show(metric: ClientMetric, change: Callable[[int], Mapping[str, Any]]) -> None:
     """Change the attributes of the beans that count several connections of software that has a name."""
     metric.attributes = lambda gauge, number: (
-        change(number)
-        if number > 1 and gauge.software != NAMELESS
-        else only_connections(gauge, number)
+        change(number) if number > 1 and gauge.software != NAMELESS else only_connections(gauge, number)
     )
 
 

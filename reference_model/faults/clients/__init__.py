@@ -1,4 +1,6 @@
-"""Planted faults of the model client, to show that the suite detects what real clients do wrong.
+"""Planted faults of the model client, to show that the suite detects them.
+
+They imitate what real clients do wrong.
 
 There is one module per source of clauses. `planted.py` defines what a fault is.
 """

@@ -1,4 +1,7 @@
-"""Faults of the layout of requests: of the bodies of other APIs than ApiVersions, and of the order of tagged fields."""
+"""Faults in the layout of requests.
+
+They affect bodies of APIs other than ApiVersions, and the order of tagged fields.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,9 @@ _TWICE = bytes.fromhex("02 640161 640162")
 class CountOfTopicsIsCutOff(ModelClient):
     """Sends Metadata v3 with three of the four bytes of the count of topics."""
 
-    def exchange(
-        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
-    ) -> bytes:
+    def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
         is_cut = (api_key, version) == (METADATA_KEY, _OLD_VERSION)
-        return super().exchange(
-            link, api_key, version, body[:-1] if is_cut else body, header_version
-        )
+        return super().exchange(link, api_key, version, body[:-1] if is_cut else body, header_version)
 
 
 @fault(DECODE)
@@ -61,13 +60,9 @@ class TokenHasNoLength(ModelClient):
         self.notes["bare"] = is_new and api_key == SASL_AUTHENTICATE_KEY
         super().sasl_step(link, api_key, **fields)
 
-    def exchange(
-        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
-    ) -> bytes:
+    def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
         is_bare = api_key == SASL_AUTHENTICATE_KEY and version == 1 and bool(self.notes.get("bare"))
-        return super().exchange(
-            link, api_key, version, body[4:] if is_bare else body, header_version
-        )
+        return super().exchange(link, api_key, version, body[4:] if is_bare else body, header_version)
 
 
 # KIP-482.client-tags-ascending
@@ -99,9 +94,7 @@ class TagsOfTheBodyDescend(ModelClient):
 class TagsOfMetadataDescend(ModelClient):
     """Does the same in Metadata alone, which it sends in a flexible version to newer brokers."""
 
-    def exchange(
-        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
-    ) -> bytes:
+    def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
         if api_key == METADATA_KEY and header_version == FLEXIBLE_REQUEST_HEADER:
             body = body.removesuffix(NO_TAGS) + _DESCENDING
         return super().exchange(link, api_key, version, body, header_version)
@@ -111,9 +104,7 @@ class TagsOfMetadataDescend(ModelClient):
 class TagOfMetadataComesTwice(ModelClient):
     """Writes one tagged field of its own twice into the body of Metadata v10."""
 
-    def exchange(
-        self, link: Link, api_key: int, version: int, body: bytes, header_version: int
-    ) -> bytes:
+    def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
         if (api_key, version) == (METADATA_KEY, _FLEXIBLE_VERSION):
             body = body.removesuffix(NO_TAGS) + _TWICE
         return super().exchange(link, api_key, version, body, header_version)

@@ -1,4 +1,7 @@
-"""Faults against KIP-511's clause about the named range: of clients that take a broker's versions for settled after the first connection."""
+"""Faults against KIP-511's clause about the named range.
+
+Such clients assume after the first connection that a broker's versions never change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Faults against the clause about features whose lowest level is 0: of clients that still read features as before ApiVersions v4."""
+"""Faults against the clause about features whose lowest level is 0.
+
+Such clients still read features as before ApiVersions v4.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,7 @@ class _RefusingFeatures(ModelClient):
         return response
 
 
-refuses_features_of_kafka = fault(
-    FROM_LEVEL_0, "KIP-97.new-client-old-broker", "KIP-97.mixed-cluster"
-)
+refuses_features_of_kafka = fault(FROM_LEVEL_0, "KIP-97.new-client-old-broker", "KIP-97.mixed-cluster")
 
 
 @refuses_features_of_kafka

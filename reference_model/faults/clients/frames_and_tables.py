@@ -1,4 +1,7 @@
-"""Faults against KIP-35's clause about senseless responses: of clients that trust a frame's size or its end, or keep an unusable table."""
+"""Faults against KIP-35's clause about nonsensical responses.
+
+Such clients trust a frame's size or its end, or keep an unusable table.
+"""
 
 from __future__ import annotations
 

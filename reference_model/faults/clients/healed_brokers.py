@@ -1,4 +1,7 @@
-"""Faults of clients with a broker that failed for a while: how they use it afterwards, and what they report meanwhile."""
+"""Faults of clients with a broker that failed for a while.
+
+They affect how clients use the broker afterwards, and what they report meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _NAMED_BY_KIPS = (
 
 
 class _NotAskingAgain(ModelClient):
-    """Never asks a broker for its table again once that has failed in some way, and takes it for one that knows everything."""
+    """Never asks a broker for its table again once that failed, and assumes it supports everything."""
 
     def give_up_asking(self, link: Link) -> None:
         """Remember that a broker is not to be asked any more."""

@@ -38,6 +38,16 @@ FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
 # KIP-35.client-uses-overlap
 
 
+UNREADABLE_REQUESTS = ("KIP-35.client-requests-decode", "KIP-1242.older-broker-unaffected")
+"""What requests break that have the layout of another version."""
+ONE_TABLE_FOR_MANY = (
+    "KIP-35.client-asks-per-connection",
+    "KIP-97.mixed-cluster",
+    "KIP-511.client-named-under-sasl",
+)
+"""What clients break that do not ask on every connection: they do not name themselves there, either."""
+
+
 @fault("KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
 class LowestVersionIsIgnored(ModelClient):
     """Looks at the highest version of a range only, as KafkaJS does."""
@@ -102,9 +112,6 @@ class HandshakeMustBeginWithV0(ModelClient):
 
 # KIP-35.client-requests-decode
 
-UNREADABLE_REQUESTS = ("KIP-35.client-requests-decode", "KIP-1242.older-broker-unaffected")
-"""What requests break that have the layout of another version."""
-
 
 @fault(*UNREADABLE_REQUESTS)
 class NameIsSentInVersionsWithoutOne(ModelClient):
@@ -121,9 +128,7 @@ class OlderRequestsHaveAFlexibleHeader(ModelClient):
 
     def header_bytes(self, header: RequestHeader, version: int) -> bytes:
         is_older = header.request_api_version < FIRST_FLEXIBLE_VERSION
-        return super().header_bytes(
-            header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version
-        )
+        return super().header_bytes(header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version)
 
 
 @fault(*UNREADABLE_REQUESTS)
@@ -136,14 +141,6 @@ class TagSectionIsLeftOut(ModelClient):
 
 
 # KIP-35.client-asks-per-connection
-
-
-ONE_TABLE_FOR_MANY = (
-    "KIP-35.client-asks-per-connection",
-    "KIP-97.mixed-cluster",
-    "KIP-511.client-named-under-sasl",
-)
-"""What clients break that do not ask on every connection: they do not name themselves there, either."""
 
 
 def _is_usable(table: Mapping[int, Range]) -> bool:
@@ -183,7 +180,7 @@ class TableIsKeptForTheNextConnection(ModelClient):
 
 @fault("KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster", "KIP-97.new-client-old-broker")
 class EarlierTableTakesThePlaceOfARefusedOne(ModelClient):
-    """Sends Metadata by the table of an earlier connection if the broker refuses the version with which that one got it."""
+    """Sends Metadata by an earlier connection's table if the broker refuses the version that got that table."""
 
     def version_after_refusal(self, link: Link, refused: int, named: Range | None) -> int:
         if link.number > 0:

@@ -1,7 +1,8 @@
 """Faults against the clauses of KIP-1242.
 
-A broker refuses ids that are not its own, so that a client which always sends wrong ones would not work at all, and could
-not be judged. These faults are such that the client works with a healthy broker, after another attempt at the latest.
+A broker refuses ids that are not its own, so that a client which always sends wrong ones would not work at all, and
+could not be judged. These faults are such that the client works with a healthy broker, after another attempt at the
+latest.
 """
 
 from __future__ import annotations

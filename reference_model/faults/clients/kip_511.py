@@ -86,9 +86,7 @@ class OldestVersionWithANameIsUsed(ModelClient):
 # KIP-511.client-ignores-table-of-35
 
 
-def _taken_for_the_table(
-    client: ModelClient, link: Link, version: int, response: bytes, *, is_so: bool
-) -> bool:
+def _taken_for_the_table(client: ModelClient, link: Link, version: int, response: bytes, *, is_so: bool) -> bool:
     if not is_so or client.named_range(link, response) is None:
         return False
     refusal = client.decoded_response(link, version, client.body_of(link, version, response))

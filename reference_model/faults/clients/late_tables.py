@@ -1,4 +1,7 @@
-"""Faults of clients that do not wait for a slow broker, and use its table for something else when it comes at last."""
+"""Faults of clients that do not wait for a slow broker.
+
+They use its table for something else when it comes at last.
+"""
 
 from __future__ import annotations
 

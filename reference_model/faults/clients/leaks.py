@@ -1,4 +1,7 @@
-"""Faults against KIP-511's clause about INVALID_REQUEST: of clients that keep something of each attempt until their process ends."""
+"""Faults against KIP-511's clause about INVALID_REQUEST: leaks.
+
+Such clients keep something of each attempt until their process ends.
+"""
 
 from __future__ import annotations
 

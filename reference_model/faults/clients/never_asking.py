@@ -1,4 +1,7 @@
-"""Faults of a client that never asks for versions: what it sends is right with some releases only."""
+"""Faults of a client that never asks for versions.
+
+What it sends is right with some releases only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Faults of clients with brokers that are newer: what they do with APIs other than Metadata, and with later versions of ApiVersions."""
+"""Faults of clients with newer brokers.
+
+They affect APIs other than Metadata, and later versions of ApiVersions.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,10 @@ class _ReadingItsOwnEntry(ModelClient):
     """Compares the newest version of ApiVersions that a table lists with its own one."""
 
     def newer_version(self, table: Mapping[int, Range]) -> int | None:
-        """Return the newest version of ApiVersions that a table lists, if it is later than any that a client knows, with proposals."""
+        """Return the newest version of ApiVersions in a table if no client knows it, or None.
+
+        Versions that proposals add count as known.
+        """
         listed = table.get(API_VERSIONS_KEY)
         return None if listed is None or listed[1] <= NEWEST_SERVED else listed[1]
 

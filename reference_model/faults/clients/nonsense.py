@@ -1,4 +1,4 @@
-"""Faults against KIP-35's clause about responses that make no sense: one for each odd form that a response may have."""
+"""Faults against KIP-35's clause about nonsense, one per odd form of response."""
 
 from __future__ import annotations
 

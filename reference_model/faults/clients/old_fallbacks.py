@@ -1,4 +1,7 @@
-"""Faults against KIP-35.client-falls-back-on-35 of clients whose version below v3 is refused without a range."""
+"""Faults against KIP-35.client-falls-back-on-35 after a refusal without a range.
+
+They are faults of clients whose version below v3 is refused.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ class OldClientGoesDownByOne(ModelClient):
 
 @fault(FALLS_BACK)
 class OldClientGoesDownByOneOnItsNextConnection(ModelClient):
-    """Knows ApiVersions up to v2, closes a connection on which that is refused without a range, and begins with v1 from then on."""
+    """Closes a connection on which ApiVersions v2 is refused without a range, and begins with v1 from then on.
+
+    It knows ApiVersions up to v2.
+    """
 
     def newest_version(self, link: Link) -> int:
         return NEWEST_OLD_VERSION

@@ -15,11 +15,14 @@ from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
 from wire.primitives import write_compact_nullable_string
 
 SPLIT_INDEPENDENT = "PROTOCOL.split-independent"
-LEAST_PATIENCE_MS = 450
+MIN_PATIENCE_MS = 450
 
 
 def _in_api_versions(header: RequestHeader, version: int) -> bool:
-    """Return whether a header is the flexible one of ApiVersions; a broker that answers without reading it is content."""
+    """Return whether a header is the flexible one of ApiVersions.
+
+    A broker that answers without reading the header accepts a wrong one.
+    """
     return version == FLEXIBLE_REQUEST_HEADER and header.request_api_key == API_VERSIONS_KEY
 
 
@@ -33,9 +36,7 @@ class ClientIdsAreCompact(ModelClient):
     """Writes the client id of ApiVersions like any other string of a flexible version."""
 
     def header_bytes(self, header: RequestHeader, version: int) -> bytes:
-        write = (
-            _with_compact_client_id if _in_api_versions(header, version) else super().header_bytes
-        )
+        write = _with_compact_client_id if _in_api_versions(header, version) else super().header_bytes
         return write(header, version)
 
 
@@ -63,7 +64,7 @@ class SlowResponsesAreGivenUp(ModelClient):
     """Waits less than half a second for a response, though it may come in slow pieces."""
 
     def patience_ms(self, link: Link) -> int:
-        return min(super().patience_ms(link), LEAST_PATIENCE_MS)
+        return min(super().patience_ms(link), MIN_PATIENCE_MS)
 
 
 class _JudgingFirstPieces(ModelClient):

@@ -1,4 +1,4 @@
-"""Faults against KIP-1242.rebootstrap-forgets-ids: one for each reason to bootstrap again."""
+"""Faults against KIP-1242.rebootstrap-forgets-ids, one per rebootstrap reason."""
 
 from __future__ import annotations
 

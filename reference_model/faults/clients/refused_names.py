@@ -1,4 +1,7 @@
-"""Faults against KIP-511's clause about INVALID_REQUEST: of clients that hide the error from their application by requests without a name."""
+"""Faults against KIP-511's clause about INVALID_REQUEST: hidden errors.
+
+Such clients hide the error from their application by requests without a name.
+"""
 
 from __future__ import annotations
 

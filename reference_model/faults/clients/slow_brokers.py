@@ -1,4 +1,7 @@
-"""Faults against KIP-35's clause about brokers that answer late, in another order, or never."""
+"""Faults against KIP-35's clause about slow brokers.
+
+Such brokers answer late, in another order, or never.
+"""
 
 from __future__ import annotations
 

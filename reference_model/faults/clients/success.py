@@ -1,4 +1,7 @@
-"""Faults of clients that take for a success what is none, or that do not come back to their application."""
+"""Faults of clients that report a false success, or that never return.
+
+They fail to return to their application.
+"""
 
 from __future__ import annotations
 
@@ -126,9 +129,7 @@ class CorrelationIdsAreNotCompared(ModelClient):
 
     def next_frame(self, link: Link) -> bytes:
         frame = super().next_frame(link)
-        return (
-            link.last_correlation_id.to_bytes(CORRELATION_ID_BYTES) + frame[CORRELATION_ID_BYTES:]
-        )
+        return link.last_correlation_id.to_bytes(CORRELATION_ID_BYTES) + frame[CORRELATION_ID_BYTES:]
 
 
 # KIP-35.client-survives-old-broker
@@ -149,7 +150,7 @@ class SilenceIsWaitedOut(ModelClient):
 
 @fault("KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense")
 class LostConnectionsAreTriedAgainForEver(ModelClient):
-    """Connects again once a second and never comes back to its application, so that only its driver's own watchdog ends it."""
+    """Connects again once a second and never returns, so that only its driver's own watchdog ends it."""
 
     def fetch_metadata(self, until_ms: int) -> str:
         while True:
@@ -188,9 +189,7 @@ class OtherErrorsAreOverlooked(ModelClient):
 class _AskingAgain(ModelClient):
     """Asks in v0 after a table in a flexible version."""
 
-    def asked_again_in_v0(
-        self, link: Link, response: ApiVersionsResponse, version: int
-    ) -> ApiVersionsResponse:
+    def asked_again_in_v0(self, link: Link, response: ApiVersionsResponse, version: int) -> ApiVersionsResponse:
         if version < FIRST_FLEXIBLE_VERSION or response.error_code is not ErrorCode.NONE:
             return response
         body = self.body_of(link, 0, self.api_versions_response(link, 0))

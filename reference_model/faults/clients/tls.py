@@ -1,4 +1,7 @@
-"""Faults against KIP-35.client-waits-for-tls: a client that tries a connection without TLS, and then uses one with it."""
+"""Faults against KIP-35.client-waits-for-tls.
+
+A client tries a connection without TLS, and then uses one with TLS.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,7 @@ class _TriesWithoutTls(ModelClient):
         if self.network.needs_tls and self.is_tried(node, address):
             with suppress(Unreachable):
                 stream = self.network.open(address)
-                header = RequestHeader(
-                    request_api_key=API_VERSIONS_KEY, request_api_version=0, correlation_id=0
-                )
+                header = RequestHeader(request_api_key=API_VERSIONS_KEY, request_api_version=0, correlation_id=0)
                 stream.send(encode_frame(encode(header, version=1)))
                 stream.close()
         return super().opened_link(node, address)

@@ -1,4 +1,7 @@
-"""Faults against KIP-35's clause about unknown keys: of clients that take an unknown key for a known one with the same low bits."""
+"""Faults against KIP-35's clause about unknown keys.
+
+Such clients mistake an unknown key for a known one with the same low bits.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,5 @@ class FirstOfTwoLikeKeysCounts(_Masking):
 
     def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
         keys = [self.key_of(entry.api_key) for entry in response.api_keys]
-        is_first = (
-            METADATA_KEY in keys and response.api_keys[keys.index(METADATA_KEY)].api_key > _BYTE
-        )
-        return (
-            super().ranges_in(link, response)
-            if is_first
-            else ModelClient.ranges_in(self, link, response)
-        )
+        is_first = METADATA_KEY in keys and response.api_keys[keys.index(METADATA_KEY)].api_key > _BYTE
+        return super().ranges_in(link, response) if is_first else ModelClient.ranges_in(self, link, response)

@@ -8,9 +8,7 @@ from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from reference_model.profiles.known_apis import Range
 
 
-def broker(
-    node_id: int = 1, ranges: dict[int, tuple[int, int]] | None = None, **others: Any
-) -> BrokerTable:
+def broker(node_id: int = 1, ranges: dict[int, tuple[int, int]] | None = None, **others: Any) -> BrokerTable:
     """Return a broker that lists these ranges."""
     listed = {key: Range(*range_) for key, range_ in (ranges or {}).items()}
     given = {"host": f"broker-{node_id}", "port": 9092, **others}

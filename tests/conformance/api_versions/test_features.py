@@ -32,9 +32,7 @@ YES, NO, UNKNOWN = Usable.YES, Usable.NO, Usable.UNKNOWN
 
 def test_example_of_the_text_has_its_verdicts() -> None:
     """KIP-35's two brokers, what they share, and its two features."""
-    example = cluster(
-        broker(1, {0: (0, 3), 1: (2, 3)}), broker(2, {0: (1, 2), 1: (0, 3), 2: (0, 0)})
-    )
+    example = cluster(broker(1, {0: (0, 3), 1: (2, 3)}), broker(2, {0: (1, 2), 1: (0, 3), 2: (0, 0)}))
     assert example.served == {0: (1, 2), 1: (2, 3)}
     also = NeededApi(api_key=1, range=Range(2, 3))
     first = verdict_on("Feature1", [NeededApi(api_key=0, range=Range(3, 3)), also], example)
@@ -60,12 +58,8 @@ def test_what_is_missing_is_named_with_its_brokers() -> None:
     assert verdict.reasons == ["Fetch(1) 4-9 without 5 is missing on brokers 1, 2"]
 
 
-@pytest.mark.parametrize(
-    ("answered", "usable"), [({FETCH: (0, 9)}, Usable.UNKNOWN), ({}, Usable.NO)]
-)
-def test_a_broker_without_an_answer_leaves_it_open(
-    answered: dict[int, tuple[int, int]], usable: Usable
-) -> None:
+@pytest.mark.parametrize(("answered", "usable"), [({FETCH: (0, 9)}, Usable.UNKNOWN), ({}, Usable.NO)])
+def test_a_broker_without_an_answer_leaves_it_open(answered: dict[int, tuple[int, int]], usable: Usable) -> None:
     """Unless a broker that answered lacks the feature."""
     brokers = (broker(1, answered), broker(2, problem="connection refused"))
     verdict = verdict_on("f", [need()], cluster(*brokers))
@@ -122,9 +116,7 @@ def test_a_file_names_apis_or_their_keys(tmp_path: Path) -> None:
         pytest.param("f = " + "[" * 10_000, "features.toml: ", id="nested"),
     ],
 )
-def test_a_file_that_does_not_follow_the_format_is_refused(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_file_that_does_not_follow_the_format_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """The message says where the file is wrong, and what is expected."""
     path = tmp_path / "features.toml"
     path.write_text(text)

@@ -1,4 +1,7 @@
-"""Kafka's own tool and ours print the same text for real brokers, whatever the security of the listener."""
+"""Kafka's own tool and ours print the same text for real brokers.
+
+The text is the same for every security of the listener.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 TARGETS = {target.id: target for target in load_targets()}
 NEWEST = "apache-kafka-4.4.0"
 STARTED_WITHIN_S = 10
-TOOLS = {
-    "org.apache.kafka:kafka-tools:4.4.0": "4eb9a7fbfd63badfd8d1a677aa2d54b47b2b2d442ff7d68fd223972afea1954c"
-}
+TOOLS = {"org.apache.kafka:kafka-tools:4.4.0": "4eb9a7fbfd63badfd8d1a677aa2d54b47b2b2d442ff7d68fd223972afea1954c"}
 BROKERS = ("org.apache.kafka.tools.BrokerApiVersionsCommand", "--bootstrap-server")
 CONTROLLERS = ("org.apache.kafka.tools.ClusterTool", "api-versions", "--bootstrap-controller")
 LOGIN = {"PLAIN": "plain.PlainLoginModule", "SCRAM-SHA-256": "scram.ScramLoginModule"}
@@ -95,9 +96,7 @@ def properties_for(listener: str, mechanism: str, running: RunningBroker) -> str
         ("sasl_plaintext", "SCRAM-SHA-256"),
     ],
 )
-def test_text_is_that_of_kafkas_tool(
-    listener: str, mechanism: str, running: RunningBroker, tmp_path: Path
-) -> None:
+def test_text_is_that_of_kafkas_tool(listener: str, mechanism: str, running: RunningBroker, tmp_path: Path) -> None:
     """Every byte, for the newest release and for an old one."""
     address = str(running.addresses[listener])
     options: tuple[str, ...] = ()

@@ -1,4 +1,7 @@
-"""What tables have in common, how they differ, and how they are stored; their text is that of Kafka's own tool for the same tables."""
+"""Tests of tables: what they have in common, how they differ, how they are stored.
+
+Their text equals the text of Kafka's own tool for the same tables.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,8 @@ def test_old_java_client_on_a_new_release() -> None:
 
 
 def test_client_sends_only_what_its_classes_build() -> None:
-    """What brokers send each other is parsed by the same release, and what a later client sends too; neither is its request."""
+    """What brokers send each other is parsed by the same release, and what a later client sends too; neither is its
+    request."""
     names = {known_apis()[key].name for key in ranges_of_client("4.4.0")}
     assert {
         "Produce",
@@ -107,7 +111,6 @@ def test_refusals_of_a_release_are_known_by_its_table() -> None:
 
 
 def test_brokers_serve_what_none_of_them_refuses() -> None:
-    """Both list v0 to v5."""
     refusing = cluster(broker(1, {0: (0, 5)}, refused={0: Range(0, 1)}), broker(2, {0: (0, 5)}))
     assert refusing.table == {0: Support(Range(0, 5), Range(0, 1))}
     assert refusing.served == {0: Range(2, 5)}
@@ -174,14 +177,11 @@ LISTED = {API_VERSIONS_KEY, BROKER_HEARTBEAT_KEY, VOTE_KEY}
 
 
 def test_a_controller_without_a_quorum_shows_its_own_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers ApiVersions but lists no controllers, so each given address is asked, under the ids of bootstrap addresses."""
     table = ApiVersionsResponse(
         error_code=ErrorCode.NONE,
         api_keys=tuple(ApiVersion(api_key=key, min_version=0, max_version=1) for key in LISTED),
     )
-    lists_none = Mock(
-        side_effect=ConnectionFailed("a:1 does not list its controllers: UNSUPPORTED_VERSION")
-    )
+    lists_none = Mock(side_effect=ConnectionFailed("a:1 does not list its controllers: UNSUPPORTED_VERSION"))
     client: Any = SimpleNamespace(cluster=lists_none, table=table)
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(client))
     bootstrap = [Address("a", 1), Address("b", 2)]
@@ -192,9 +192,7 @@ def test_a_controller_without_a_quorum_shows_its_own_table(monkeypatch: pytest.M
     ]
     assert [set(each.ranges) for each in found.brokers] == [LISTED] * 2
     assert found.note.startswith("a:1 does not list its controllers: UNSUPPORTED_VERSION; ")
-    with pytest.raises(
-        ConnectionFailed, match="it is a controller; give its address to --bootstrap-controller"
-    ):
+    with pytest.raises(ConnectionFailed, match="it is a controller; give its address to --bootstrap-controller"):
         asking.ask_cluster(bootstrap, CommandConfig(), controllers=False)
 
 
@@ -209,7 +207,7 @@ def test_a_cluster_that_lists_too_many_brokers_is_not_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each would get a table in memory and in the output; the next address may list fewer."""
-    brokers = [ListedBroker(id_, "a", 1, None) for id_ in range(asking.MOST_BROKERS + 1)]
+    brokers = [ListedBroker(id_, "a", 1, None) for id_ in range(asking.MAX_BROKERS + 1)]
     hostile: Any = SimpleNamespace(cluster=lambda **_: ClusterMetadata("id", tuple(brokers)))
     monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(hostile))
     with pytest.raises(ConnectionFailed, match=r"a:1 lists 10,001 brokers; .* at most 10,000"):
@@ -217,7 +215,6 @@ def test_a_cluster_that_lists_too_many_brokers_is_not_asked(
 
 
 def test_one_bound_ends_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the resolver, which has no deadline, does not return."""
     over = threading.Event()
 
     def resolve(*_: object, **__: object) -> Any:

@@ -19,7 +19,7 @@ from conformance.api_versions import asking
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
-from fixtures.client.answer_limits import LARGEST_TABLE_BYTES
+from fixtures.client.answer_limits import MAX_TABLE_BYTES
 from fixtures.client.cluster_client import ClusterClient, ListedBroker
 from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
@@ -47,16 +47,10 @@ METADATA = 3
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
 NODE = NodeScript()
 OLDER = NodeScript(
-    connections=(
-        ConnectionScript(newest_version=2, answers=(Answer(table=Table(changed=((3, 0, 9),))),)),
-    )
+    connections=(ConnectionScript(newest_version=2, answers=(Answer(table=Table(changed=((3, 0, 9),))),)),)
 )
-NEWER = NodeScript(
-    connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 11, 13),))),)),)
-)
-WRITES_V9 = NodeScript(
-    connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 3, 9),))),)),)
-)
+NEWER = NodeScript(connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 11, 13),))),)),))
+WRITES_V9 = NodeScript(connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 3, 9),))),)),))
 SCREEN = (120, 40)
 
 
@@ -85,7 +79,6 @@ def test_a_broker_that_is_down_is_shown() -> None:
 
 
 def test_json_has_every_broker_and_what_they_have_in_common() -> None:
-    """It can be compared later: `--compare` reads it."""
     result = run(Script(nodes=(NODE, OLDER, DOWN)), "--json")
     assert result.exit_code == 10
     content = json.loads(result.output)
@@ -172,7 +165,6 @@ def test_requests_of_a_client_have_a_version_or_not(
     [("kafka-python-3.0.12", 20, False), ("kafka-clients-2.8.2-admin", 47, True)],
 )
 def test_json_has_ranges_in_one_form(client: str, known: int, is_complete: bool) -> None:
-    """Those of tables, of refused requests and of comparisons; and it says how much is known of a client."""
     report = json.loads(run(Script(nodes=(NEWER,)), "--client", client, "--json").output)
     assert report["client"] == {"id": client, "known_requests": known, "is_complete": is_complete}
     (refused,) = report["refused_requests"]
@@ -180,9 +172,7 @@ def test_json_has_ranges_in_one_form(client: str, known: int, is_complete: bool)
     assert refused["second"] == {"min_version": 11, "max_version": 13}
     assert listed.items() >= refused["second"].items()
     compared = json.loads(
-        CliRunner()
-        .invoke(api_versions, ["--compare", "apache-kafka-3.9.2", "apache-kafka-4.4.0", "--json"])
-        .output
+        CliRunner().invoke(api_versions, ["--compare", "apache-kafka-3.9.2", "apache-kafka-4.4.0", "--json"]).output
     )
     assert compared.keys() == {"first", "second", "differences"}
     assert compared["first"].keys() == report.keys() - {"client", "refused_requests"}
@@ -223,7 +213,8 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRequest]:
 
 
 def test_all_brokers_share_one_bound(held: HeldRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """400 brokers at an address that never answers took the bound of a step times 25, and one that goes on forever took more."""
+    """400 brokers at an address that never answers took the bound of a step times 25, and one that goes on forever
+    took more."""
     monkeypatch.setattr(asking, "wait", lambda _tables, timeout: held.begun.wait(timeout))
     brokers = [ListedBroker(number, "broker", 9092, None) for number in (1, 2)]
     first, second = asking._tables_of(brokers, CommandConfig(), time.monotonic() + NEVER_S)
@@ -251,7 +242,7 @@ def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.Mo
     ("received", "said"),
     [
         # 64 KiB hold 9,000 APIs; a response of 16 MiB took seconds for each of 64 brokers at once.
-        ((LARGEST_TABLE_BYTES + 1).to_bytes(4), "above the bound of 65536"),
+        ((MAX_TABLE_BYTES + 1).to_bytes(4), "above the bound of 65536"),
         # A listener with TLS answers a plain request with an alert, which is no size of a frame.
         (bytes.fromhex("15030300020246"), "speaks TLS: give the properties of a client"),
     ],
@@ -278,7 +269,6 @@ def test_response_that_is_complete_at_the_bound_counts(monkeypatch: pytest.Monke
 
 
 def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:
-    """And with a file."""
     result = run(Script(), at=lambda address: ("--compare", address, "apache-kafka-4.4.0"))
     assert result.exit_code == 0, result.output
     assert "Fetch(1)" in result.output
@@ -308,9 +298,7 @@ OF_CONTROLLERS = NodeScript(
         ),
     )
 )
-OF_OLD_BROKERS = NodeScript(
-    connections=(ConnectionScript(answers=(Answer(table=Table(removed=(60,))),)),)
-)
+OF_OLD_BROKERS = NodeScript(connections=(ConnectionScript(answers=(Answer(table=Table(removed=(60,))),)),))
 
 
 @pytest.mark.parametrize(
@@ -354,9 +342,7 @@ def test_address_of_the_other_kind_is_recognised(node: NodeScript, option: str, 
         (("--bootstrap-server", f"{HOST}:1"), 10, f"no connection to {HOST}:1"),
     ],
 )
-def test_what_cannot_be_asked_is_explained(
-    arguments: tuple[str, ...], status: int, message: str
-) -> None:
+def test_what_cannot_be_asked_is_explained(arguments: tuple[str, ...], status: int, message: str) -> None:
     """Wrong usage has another exit status than a cluster that does not answer."""
     result = CliRunner().invoke(api_versions, arguments)
     assert result.exit_code == status, result.output

@@ -1,4 +1,7 @@
-"""The change log names what two releases treat differently, and whether their profiles predict it."""
+"""The change log names what two releases treat differently.
+
+It says whether the profiles of the releases predict it.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,7 @@ from reports.run.exit_status import ExitStatus
 
 commands_changes = sys.modules["conformance.commands.changes"]
 
-ENTRIES = {
-    name: CorpusEntry(name=name, origin="", data=data)
-    for name, data in (("a", b"long"), ("b", b"s"))
-}
+ENTRIES = {name: CorpusEntry(name=name, origin="", data=data) for name, data in (("a", b"long"), ("b", b"s"))}
 
 
 def seen(word: str, *allowed: str) -> Seen:
@@ -92,9 +92,7 @@ def equal_releases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_is_not_compared_is_counted_and_named(
-    tmp_path: Path, equal_releases: list[str]
-) -> None:
+def test_what_is_not_compared_is_counted_and_named(tmp_path: Path, equal_releases: list[str]) -> None:
     """TLS cannot carry an input that ends one side of the stream; all forms of the log say so per release."""
     options = ["--listener", "ssl", "--generated", "0", "--out", str(tmp_path)]
     result = CliRunner().invoke(changes, [*equal_releases, *options])
@@ -111,9 +109,7 @@ def test_what_is_not_compared_is_counted_and_named(
 
 
 @pytest.mark.slow
-def test_what_changes_before_authentication_is_seen(
-    tmp_path: Path, equal_releases: list[str]
-) -> None:
+def test_what_changes_before_authentication_is_seen(tmp_path: Path, equal_releases: list[str]) -> None:
     """A broker that differs only before authentication, in a second ApiVersions, differs only there."""
     releases = [equal_releases[0], "reference+versions-are-told-again-before-the-handshake"]
     options = ["--listener", "sasl_plaintext", "--generated", "0", "--out", str(tmp_path)]
@@ -127,11 +123,10 @@ def test_what_changes_before_authentication_is_seen(
 
 
 def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
-    """They are listed in one line, and long lists of names are shortened."""
     names = tuple(f"i{number}" for number in range(7))
-    left_out = [
-        LeftOut(listener="ssl", release=release, reason="so", inputs=names) for release in "12"
-    ] + [LeftOut(listener="ssl", release="2", reason="otherwise", inputs=("i0",))]
+    left_out = [LeftOut(listener="ssl", release=release, reason="so", inputs=names) for release in "12"] + [
+        LeftOut(listener="ssl", release="2", reason="otherwise", inputs=("i0",))
+    ]
     assert left_out_lines(left_out) == [
         "Not compared everywhere: 7 inputs.",
         "- on ssl, 2 releases from 1 to 2: 7 inputs, because so (i0, i1, i2, i3, i4 and 2 more)",
@@ -152,9 +147,7 @@ def test_release_that_cannot_be_asked_loses_no_other(
         return running
 
     monkeypatch.setattr(commands_changes, "launch", launch)
-    result = CliRunner().invoke(
-        changes, [*equal_releases, "--generated", "0", "--out", str(tmp_path)]
-    )
+    result = CliRunner().invoke(changes, [*equal_releases, "--generated", "0", "--out", str(tmp_path)])
     assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
     assert f"{equal_releases[0]} could not be compared: it ended at once" in result.output
     assert json.loads((tmp_path / "changes.json").read_text())["releases"] == equal_releases[1:]

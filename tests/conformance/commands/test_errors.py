@@ -1,4 +1,7 @@
-"""What surrounds a command ends it with a sentence and a status that is no verdict, not with a traceback."""
+"""A fault around a command ends it with one sentence and no traceback.
+
+The exit status is no verdict.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,7 @@ from conformance.__main__ import main
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        pytest.param(
-            "api-versions --compare {broken} apache-kafka-4.4.0", 4, "{broken} is no output of"
-        ),
+        pytest.param("api-versions --compare {broken} apache-kafka-4.4.0", 4, "{broken} is no output of"),
         pytest.param(
             "api-versions --bootstrap-server {taken} --command-config {broken}",
             4,
@@ -31,9 +32,7 @@ from conformance.__main__ import main
         pytest.param("start scripted+healthy --port {port}", 10, "port {port} cannot be used"),
     ],
 )
-def test_fault_of_the_surroundings_is_one_sentence(
-    arguments: str, status: int, sentence: str, tmp_path: Path
-) -> None:
+def test_fault_of_the_surroundings_is_one_sentence(arguments: str, status: int, sentence: str, tmp_path: Path) -> None:
     """A broken file, a port that another program has, an address where nothing listens."""
     broken = tmp_path / "broken"
     broken.write_text("security.protocol=WHAT\n", encoding="utf-8")

@@ -1,4 +1,7 @@
-"""A full disk, a folder that cannot be written to and a removed one end every command with 10 and one sentence."""
+"""Faults of disks end every command with exit status 10 and one sentence.
+
+The disk is full, or a folder is removed or cannot be written to.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,7 @@ FAULTS = sorted(DISK_FAULTS)
 
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
 @pytest.mark.parametrize("name", ["/a/b", None], ids=["named", "unnamed"])
-def test_fault_of_a_disk_is_one_sentence(
-    number: int, name: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fault_of_a_disk_is_one_sentence(number: int, name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever command meets it."""
 
     @click.command()
@@ -53,9 +54,7 @@ def test_other_errors_are_faults_of_the_suite(monkeypatch: pytest.MonkeyPatch) -
     assert ended.stderr.endswith("FileNotFoundError: [Errno 2] : '/a/b'\n")
 
 
-def test_removed_working_folder_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removed_working_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is started."""
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -68,10 +67,9 @@ def test_removed_working_folder_is_one_sentence(
 
 
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
-def test_fault_of_a_disk_blames_no_grid(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`verify` and `site` say nothing about the grid then, as for a folder that they may not read; they name a damaged one."""
+def test_fault_of_a_disk_blames_no_grid(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` and `site` say nothing about the grid then, as for a folder that they may not read; they name a
+    damaged one."""
     (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
     commands = (["verify", str(tmp_path), str(tmp_path)], ["site", str(tmp_path)])
     for raised, status in ((OSError(number, ""), 10), (ValueError(), errors.USAGE_ERROR)):
@@ -85,10 +83,7 @@ def test_fault_of_a_disk_blames_no_grid(
             assert ("cannot be read as a grid" in ended.output) == (status != 10)
 
 
-def test_runs_that_verify_may_not_read_are_not_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It ends with 10: with 1 the grid would be wrong."""
+def test_runs_that_verify_may_not_read_are_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
     closed = str(tmp_path / "runs")
     (tmp_path / "runs").mkdir()
@@ -104,13 +99,10 @@ def test_runs_that_verify_may_not_read_are_not_missing(
 def test_site_that_cannot_be_written_blames_no_grid(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its tables were read."""
     path = str(tmp_path / "index.html")
     monkeypatch.setattr(site, "_missing", lambda grid: [])
     monkeypatch.setattr(site, "read_tables", lambda grid, pages: (Mock(), Mock()))
-    monkeypatch.setattr(
-        "reports.site.whole_site.draw_machines", Mock(side_effect=OSError(number, "", path))
-    )
+    monkeypatch.setattr("reports.site.whole_site.draw_machines", Mock(side_effect=OSError(number, "", path)))
     ended = CliRunner().invoke(console_script.main, ["site", str(tmp_path)])
     assert (ended.exit_code, ended.output) == (10, f"Error: {path}: {os.strerror(number)}\n")
 
@@ -149,9 +141,7 @@ def test_jobs_of_spark_end_with_10_as_well(
     assert ended.stderr.endswith(said)
 
 
-def test_rejudge_says_why_it_cannot_write_before_java_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rejudge_says_why_it_cannot_write_before_java_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the roll-up does."""
     closed = OSError(errno.EROFS, "", "/closed")
     monkeypatch.setattr(rejudge_job, "check_writable", Mock(side_effect=closed))
@@ -168,9 +158,7 @@ def test_logs_that_spark_cannot_count_break_no_client(
     ended_with: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1 of `watch` says that a client breaks with a release, and not that the job did."""
-    program = (
-        f"import os, signal; {ended_with} > 0 and os._exit({ended_with}); os.kill(os.getpid(), 9)"
-    )
+    program = f"import os, signal; {ended_with} > 0 and os._exit({ended_with}); os.kill(os.getpid(), 9)"
     monkeypatch.setattr(spark_jobs, "spark_job", lambda *_: [sys.executable, "-c", program])
     with pytest.raises(SystemExit) as ended:
         spark_jobs.count_with_spark(["file:/logs"])

@@ -1,4 +1,7 @@
-"""`judge` turns targets into pytest's options, and commands that need Spark say how to install it."""
+"""`judge` turns targets into pytest's options.
+
+Commands that need Spark say how to install it.
+"""
 
 from __future__ import annotations
 
@@ -129,10 +132,7 @@ def test_mistyped_option_gets_the_nearest() -> None:
     ],
     ids=["option", "runs", "address"],
 )
-def test_error_is_one_sentence(
-    arguments: list[str], status: int, message: str, tmp_path: Path
-) -> None:
-    """Neither pytest's usage nor the name of an exception is around it."""
+def test_error_is_one_sentence(arguments: list[str], status: int, message: str, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "conformance", "judge", *arguments, "--runs", str(tmp_path)],
         cwd=REPOSITORY,
@@ -148,9 +148,7 @@ def test_error_is_one_sentence(
     [["grid", "runs", "--out", "x"], ["rejudge", "runs", "--out", "x"]],
     ids=["grid", "rejudge"],
 )
-def test_missing_spark_is_one_sentence(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_spark_is_one_sentence(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra `grid`, the command ends as for wrong usage and says what to install."""
     monkeypatch.setattr(spark_jobs, "REQUIRED", ("click", "not-installed"))
     ended = CliRunner().invoke(main, arguments)

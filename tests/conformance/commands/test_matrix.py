@@ -1,4 +1,6 @@
-"""`matrix` runs every target without a finished run, one process each, and leaves nothing running.
+"""`matrix` runs every target without a finished run, one process each.
+
+`matrix` leaves nothing running.
 
 After its table it lists findings of failing runs: cell, what was seen, and how to reproduce it.
 """
@@ -23,7 +25,7 @@ from click.testing import CliRunner
 from clauses.catalogue import catalogue
 from conformance.commands import selection
 from conformance.commands.matrix import (
-    LONGEST_SEEN,
+    MAX_SEEN,
     finding_lines,
     matrix,
     shard_of,
@@ -84,9 +86,7 @@ def write_finished_run(
     )
     header["footer"]["exit_status"] = status
     rows = [
-        example_row(header, number, verdict=verdict)
-        for number, verdict in enumerate(verdicts)
-        if verdict != "not_run"
+        example_row(header, number, verdict=verdict) for number, verdict in enumerate(verdicts) if verdict != "not_run"
     ]
     return write_run(runs / header["run_id"], header, rows)
 
@@ -100,9 +100,7 @@ def finished(
 ) -> Mapping[str, TargetRun]:
     """Return the targets whose run in the smoke tier need not be repeated."""
     wanted = selection.selected_targets(targets)
-    return finished_runs(
-        runs, wanted, tier="smoke", seed=seed, launcher=launcher, operations=operations
-    )
+    return finished_runs(runs, wanted, tier="smoke", seed=seed, launcher=launcher, operations=operations)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 11, 12])
@@ -151,12 +149,8 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
     [
         pytest.param({}, True, id="equal"),
         pytest.param({"status": 1}, True, id="violated"),
-        pytest.param(
-            {"status": 1, "verdicts": ("inconclusive",)}, False, id="violated-and-inconclusive"
-        ),
-        pytest.param(
-            {"status": 1, "verdicts": ("violates", "not_run")}, False, id="violated-and-not-run"
-        ),
+        pytest.param({"status": 1, "verdicts": ("inconclusive",)}, False, id="violated-and-inconclusive"),
+        pytest.param({"status": 1, "verdicts": ("violates", "not_run")}, False, id="violated-and-not-run"),
         pytest.param({"status": 10}, False, id="could-not-judge"),
         pytest.param({"status": 11}, False, id="cells-not-run"),
         pytest.param({"tier": "standard"}, False, id="tier"),
@@ -168,14 +162,10 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
         pytest.param({"suite": SUITE_FACTS | {"code_sha256": "ab" * 32}}, False, id="code"),
         pytest.param({"suite": SUITE_FACTS | {"catalogue_sha256": "ab"}}, False, id="clauses"),
         pytest.param({"targets": [target_entry(RELEASE)]}, False, id="no-target-file"),
-        pytest.param(
-            {"targets": [target_entry(RELEASE, file_sha256="ab")]}, False, id="target-file"
-        ),
+        pytest.param({"targets": [target_entry(RELEASE, file_sha256="ab")]}, False, id="target-file"),
     ],
 )
-def test_only_equal_runs_count_as_finished(
-    changes: dict[str, Any], counts: bool, tmp_path: Path
-) -> None:
+def test_only_equal_runs_count_as_finished(changes: dict[str, Any], counts: bool, tmp_path: Path) -> None:
     """An inconclusive or partial run, or one of other code, target, tier or seed, is repeated."""
     write_finished_run(tmp_path, RELEASE, **{"seed": 7} | changes)
     assert list(finished(tmp_path, RELEASE, seed=7)) == [RELEASE] * counts
@@ -210,7 +200,6 @@ def write_run_of_operations(runs: Path, *rows: str) -> None:
 def test_run_of_operations_counts_if_it_has_all_of_them(
     rows: tuple[str, ...], asked: tuple[str, ...], counts: bool, tmp_path: Path
 ) -> None:
-    """It may lack clients that are not asked for, and it never stands for a run that judges the release."""
     write_run_of_operations(tmp_path, *rows)
     assert list(finished(tmp_path, RELEASE, operations=asked)) == [RELEASE] * counts
 
@@ -236,10 +225,7 @@ def test_run_that_judges_a_release_is_none_of_operations(tmp_path: Path) -> None
         (["reference", "--runs", NOT_UTF8], 2, "is not UTF-8"),
     ],
 )
-def test_wrong_command_line_is_refused(
-    arguments: list[str], status: int, message: str, tmp_path: Path
-) -> None:
-    """It ends before anything is started, and says what to do."""
+def test_wrong_command_line_is_refused(arguments: list[str], status: int, message: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(matrix, ["--runs", str(tmp_path), *arguments])
     assert result.exit_code == status, result.output
     assert message in result.output
@@ -281,9 +267,7 @@ def test_run_counts_only_where_it_was_started_as_asked(
     assert list(finished(tmp_path, RELEASE, launcher=wanted)) == [RELEASE] * counts
 
 
-def test_image_of_another_vendor_is_of_one_kind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_image_of_another_vendor_is_of_one_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An image that is never built has no kind that could be requested."""
     monkeypatch.delenv("KAFKA_CONFORMANCE_IMAGES", raising=False)
     vendor = "redpanda-26.2.3"
@@ -292,9 +276,7 @@ def test_image_of_another_vendor_is_of_one_kind(
     assert list(finished(tmp_path, vendor)) == [vendor]
 
 
-def test_kind_of_image_that_is_none_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kind_of_image_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Earlier runs cannot be compared with an unknown kind."""
     monkeypatch.setenv("KAFKA_CONFORMANCE_IMAGES", "baked")
     entry = target_entry(RELEASE, file_sha256=file_sha256(RELEASE), launcher="container")
@@ -328,7 +310,8 @@ def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file of the registry with a wrong format causes an error message and no traceback; nothing in it acts on a terminal."""
+    """A file of the registry with a wrong format causes an error message and no traceback; nothing in it acts on a
+    terminal."""
 
     def refuse(*_: object, **__: object) -> None:
         raise InvalidTargetFile("some.toml: \x1b[2J is missing")
@@ -340,9 +323,7 @@ def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.parametrize("status", [0, 1, 3])
-def test_run_without_records_keeps_its_last_lines(
-    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_without_records_keeps_its_last_lines(status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else explains such a run, whatever its status, and the other runs continue."""
     targets = ["reference", "reference+tags-descend"]
     done: list[TargetRun] = []
@@ -405,7 +386,7 @@ def test_a_violated_cell_is_reported_with_what_was_seen_and_its_command(failed_r
     headline, seen, again = lines_of(failed_run)
     assert headline == f"✕ {DEFAULT_CLAUSE} (plaintext): violates"
     assert seen.startswith("  seen: mm")
-    assert len(seen) <= LONGEST_SEEN
+    assert len(seen) <= MAX_SEEN
     assert seen.endswith("mm… (complete in failure.json)")
     command = shlex.split(again.removeprefix("  again: "))
     assert command == ["kafka-conformance", "replay", str(failed_run / "failures" / SIGNATURE)]
@@ -432,12 +413,10 @@ def test_inconclusive_cell_is_reported_with_its_reason(tmp_path: Path) -> None:
     ]
 
 
-def test_many_lines_are_cut_off_and_counted(
-    failed_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_lines_are_cut_off_and_counted(failed_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last line says how many more lines there are, and where to find them."""
     every = lines_of(failed_run)
-    monkeypatch.setattr("conformance.commands.matrix.MOST_LINES", 1)
+    monkeypatch.setattr("conformance.commands.matrix.MAX_LINES", 1)
     assert lines_of(failed_run) == [
         every[0],
         f"and {len(every) - 1} more lines: see {failed_run}",

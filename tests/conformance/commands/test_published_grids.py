@@ -1,4 +1,6 @@
-"""`verify` recomputes a grid from its runs, and reports whether the published one is true.
+"""`verify` recomputes a grid from its runs and reports whether it is true.
+
+It compares the result with the published grid.
 
 `site` makes pages from existing tables, and reports what is missing.
 """
@@ -94,9 +96,7 @@ def test_every_difference_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(verify, "_rolled_up", lambda *_: True)
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 1
-    assert ended.output.splitlines()[:5] == [
-        f"{name}: differs" for name in (*names, "_differing_pages")
-    ]
+    assert ended.output.splitlines()[:5] == [f"{name}: differs" for name in (*names, "_differing_pages")]
 
 
 def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
@@ -107,7 +107,6 @@ def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
 
 
 def test_roll_up_that_fails_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its status is passed on, such as that of a missing Java."""
     monkeypatch.setattr(verify, "status_of", lambda *_: 3)
     with pytest.raises(SystemExit) as ended:
         verify._rolled_up([], Path("grid"), {})
@@ -115,7 +114,6 @@ def test_roll_up_that_fails_is_no_difference(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names no run, so none is missing; but no run produces its cells either."""
     tables = tmp_path / "site" / "tables"
     tables.mkdir(parents=True)
     none = pa.array([], pa.string())
@@ -124,9 +122,7 @@ def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.M
     write_hash_list(tmp_path / "site")
     monkeypatch.setattr(verify, "_rolled_up", lambda *_: False)
     ended = _kafka_conformance("verify", tmp_path / "site", tmp_path)
-    assert ended.output.splitlines()[-1] == (
-        "the published grid does not match its runs: 1 difference (1 in run)"
-    )
+    assert ended.output.splitlines()[-1] == ("the published grid does not match its runs: 1 difference (1 in run)")
     assert ended.exit_code == 1
 
 
@@ -167,7 +163,8 @@ def test_what_is_missing_is_named(copied: Path) -> None:
 
 
 def test_violation_without_evidence_is_no_page(copied: Path) -> None:
-    """A red cell without evidence is an error that names the cell, and no page is written; `grid` writes pages in the same way."""
+    """A red cell without evidence is an error that names the cell, and no page is written; `grid` writes pages in
+    the same way."""
     failures = copied / "tables" / "failures.parquet" / "part-0.parquet"
     pq.write_table(pq.read_table(failures).slice(0, 0), failures)
     ended = _kafka_conformance("site", copied)

@@ -1,4 +1,6 @@
-"""A stored failure of a client is judged again: its script is played to that client, to another one, or to a command.
+"""`replay` plays a client's stored failure again, to that client or another one.
+
+Instead of another client, a command can be given.
 
 One of an operation is tried again, and judged by the rule that judges it in a run.
 """
@@ -134,9 +136,7 @@ def test_script_is_played_to_a_model_client(tmp_path: Path) -> None:
         pytest.param(["--like", "x"], 2, "failure of a client", id="like"),
     ],
 )
-def test_the_client_has_to_be_one(
-    options: list[str], status: int, said: str, tmp_path: Path
-) -> None:
+def test_the_client_has_to_be_one(options: list[str], status: int, said: str, tmp_path: Path) -> None:
     """An option that names no single client is refused with what to do."""
     result = replayed(tmp_path, "", *options)
     assert result.exit_code == status, result.output
@@ -153,9 +153,7 @@ def test_a_brokers_failure_is_not_played_to_a_client(tmp_path: Path) -> None:
     assert "failure of a broker" in result.output
 
 
-def test_a_stored_command_needs_no_argument(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_command_needs_no_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The failure has the command, its options and its folder, so it is judged again from anywhere."""
     folder = stored_failure(tmp_path)
     write_program(tmp_path, FALLS_BACK)
@@ -280,9 +278,7 @@ def tried_again(
     [
         pytest.param(GOES_ON, "rerouted", TRIED, 0, "no longer fails", id="goes-on"),
         pytest.param(STANDS_STILL, "rerouted", TRIED, 0, "does not go on", id="knows-no-ids"),
-        pytest.param(
-            GOES_ON, "rerouted", "kafka-clients-4.4.0-admin", 1, "never gives the ids", id="no-ids"
-        ),
+        pytest.param(GOES_ON, "rerouted", "kafka-clients-4.4.0-admin", 1, "never gives the ids", id="no-ids"),
         pytest.param(tried(WELL), "describe-groups", TRIED, 0, "no longer fails", id="works"),
         pytest.param(tried(FAILED), "describe-groups", TRIED, 1, "does not say what", id="fails"),
     ],
@@ -311,9 +307,7 @@ def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
         (tried(FAILED), 10, "only time shows it, and the machine is too busy"),
         (tried(ABORTED), 1, "still fails"),
     ):
-        result = tried_again(
-            tmp_path, monkeypatch, play, *options, control="the machine is too busy"
-        )
+        result = tried_again(tmp_path, monkeypatch, play, *options, control="the machine is too busy")
         assert (result.exit_code, said in result.output) == (status, True), result.output
 
 
@@ -336,9 +330,7 @@ def test_lateness_of_another_is_not_judged_next_to_a_fast_control(
 
 
 @pytest.mark.parametrize(("evidence", "said"), [(ShownBy.TIME, BY_TIME_ALONE), (ShownBy.BYTES, "")])
-def test_failure_that_only_time_showed_says_so_when_it_is_gone(
-    evidence: ShownBy, said: str, tmp_path: Path
-) -> None:
+def test_failure_that_only_time_showed_says_so_when_it_is_gone(evidence: ShownBy, said: str, tmp_path: Path) -> None:
     """The machine of its run may have been too busy."""
     folder = stored_failure(tmp_path, evidence)
     program = write_program(tmp_path, FALLS_BACK)
@@ -361,9 +353,7 @@ def test_client_that_fails_by_time_on_a_busy_machine_is_not_judged(
         assert ("only time shows it, and the machine is too busy" in sentence) is (status == 10)
 
 
-def test_operation_that_a_target_does_not_have_is_wrong_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operation_that_a_target_does_not_have_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other cluster can replace a single broker."""
     result = tried_again(tmp_path, monkeypatch, None, "rerouted", "--broker", "apache-kafka-4.4.0")
     assert result.exit_code == 2, result.output
@@ -382,11 +372,7 @@ def test_several_failures_are_judged_one_after_the_other(
     assert (ended.exit_code, left) == (status, [])
 
 
-def test_none_is_judged_if_one_cannot_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So a status of 4 never hides a failure that was judged."""
-
+def test_none_is_judged_if_one_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(path: Path) -> str:
         if path.name == "empty":
             raise NoStoredFailure("nothing here")

@@ -1,4 +1,7 @@
-"""What a run was given decides what it can see: `replay` without it never says that a target conforms."""
+"""`replay` without a run's options never says that a target conforms.
+
+What a run was given decides what it can see.
+"""
 
 from __future__ import annotations
 
@@ -106,10 +109,7 @@ class TestUpstream:
         assert mended.exit_code == 0, mended.output
 
     @pytest.mark.parametrize("property_name", [TABLE, PASSED])
-    def test_upstream_that_does_not_answer_proves_nothing(
-        self, property_name: str, tmp_path: Path
-    ) -> None:
-        """It refuses connections, or closes each of them."""
+    def test_upstream_that_does_not_answer_proves_nothing(self, property_name: str, tmp_path: Path) -> None:
         folder = stored(tmp_path, property_name)
         with served(reference_behaviour(), close_at_once) as (proxy, closing):
             for upstream in (closing, str(UNUSED)):
@@ -128,9 +128,7 @@ class TestUpstream:
             ),
         ],
     )
-    def test_wrong_upstream_is_wrong_usage(
-        self, options: list[str], said: str, tmp_path: Path
-    ) -> None:
+    def test_wrong_upstream_is_wrong_usage(self, options: list[str], said: str, tmp_path: Path) -> None:
         """Nothing is sent."""
         result = CliRunner().invoke(replay, [str(stored(tmp_path, TABLE)), *options])
         assert (result.exit_code, said in result.output) == (2, True), result.output
@@ -160,12 +158,8 @@ def test_what_a_read_only_run_found_is_judged_again_by_reading(tmp_path: Path) -
     assert not target_for(failure(tmp_path), wanted).is_read_only
 
 
-@pytest.mark.parametrize(
-    ("host", "printed"), [("127.0.0.1", ()), ("192.0.2.1", ("--even-remote",))]
-)
-def test_printed_command_allows_the_address_that_the_run_judged(
-    host: str, printed: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("host", "printed"), [("127.0.0.1", ()), ("192.0.2.1", ("--even-remote",))])
+def test_printed_command_allows_the_address_that_the_run_judged(host: str, printed: tuple[str, ...]) -> None:
     """Whoever gave it to the run has allowed it already."""
     target = address_target({PLAINTEXT: Address(host, 9092)})
     stash = {TARGETS: (ListenerOfTarget(target, PLAINTEXT),)}
@@ -221,13 +215,12 @@ def test_needs_of_the_suite_leave_it_open() -> None:
 
 
 def test_spared_item_is_not_acquitted() -> None:
-    """What changes things is not requested from a broker that the suite did not start; what it does not list cannot fail."""
+    """What changes things is not requested from a broker that the suite did not start; what it does not list cannot
+    fail."""
     broker = InMemoryBroker(in_memory_target(reference_target("reference")), PLAINTEXT)
     ADVERTISED.judge_again(broker, MAKES_A_TOKEN)
     broker.running = replace(broker.running, launcher="address")
-    with pytest.raises(
-        HarnessError, match="CreateDelegationToken is not requested, because this suite"
-    ):
+    with pytest.raises(HarnessError, match="CreateDelegationToken is not requested, because this suite"):
         ADVERTISED.judge_again(broker, MAKES_A_TOKEN)
     with pytest.raises(UnsatisfiedAssumption):
         ADVERTISED.judge_again(broker, MAKES_A_TOKEN._replace(api_version=99, name="Other"))

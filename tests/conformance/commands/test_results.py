@@ -1,4 +1,6 @@
-"""`diff` and `summary` read run folders and grids, exit with a meaningful status, and refuse bad input by name.
+"""`diff` and `summary` read run folders and grids, and refuse bad input by name.
+
+Their exit status has a meaning.
 
 `upgrade` prints on a terminal of 80 columns, as Markdown and as JSON, with and without a grid.
 """
@@ -190,10 +192,7 @@ def test_summary_of_a_run_shows_the_bytes(tmp_path: Path) -> None:
 
 
 def test_summary_as_json_lists_every_violation(tmp_path: Path) -> None:
-    """It has the sentence, the counts, and each violation with the text of an issue."""
-    document = json.loads(
-        _invoke(summary, small_tables(tmp_path / "grid"), "--format", "json").stdout
-    )
+    document = json.loads(_invoke(summary, small_tables(tmp_path / "grid"), "--format", "json").stdout)
     assert document["summary_schema_version"] == 1
     assert document["verdict"] == "violates"
     assert [each["level"] for each in document["violations"]] == ["MUST", "SHOULD"]
@@ -230,9 +229,7 @@ def test_grid_adds_clients_and_rules_to_an_upgrade(grid: Path) -> None:
     assert "KIP-1.rule: ✓ conforms → ✕ violates. why violates" in text.output
     markdown = _invoke(upgrade, "2.3.1", "4.4.0", "--grid", grid, "--format", "markdown").output
     assert "- one-1.0: 1 work → 1 fail. ✕ breaks: produce" in markdown
-    document = json.loads(
-        _invoke(upgrade, "2.3.1", "4.4.0", "--grid", grid, "--format", "json").output
-    )
+    document = json.loads(_invoke(upgrade, "2.3.1", "4.4.0", "--grid", grid, "--format", "json").output)
     assert [each["lost"] for each in document["clients"]] == [["produce"]]
     assert [each["kind"] for each in document["rules"]["changes"]] == ["worse"]
 

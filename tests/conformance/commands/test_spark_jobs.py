@@ -1,4 +1,7 @@
-"""A command that ends takes the programs that it started with it, and shows on a terminal alone what it waits for."""
+"""A command that ends also ends the programs that it started.
+
+It shows what it waits for only on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -85,9 +88,7 @@ def test_the_exit_status_of_a_program_is_returned(
 
 
 @pytest.mark.parametrize("number", ENDING_SIGNALS, ids=lambda number: number.name)
-def test_every_signal_interrupts_every_command(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_signal_interrupts_every_command(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command ends with 2, after it has cleaned up."""
     cleaned: list[int] = []
 
@@ -106,10 +107,7 @@ def test_every_signal_interrupts_every_command(
     assert ended.output == "interrupted\n"
 
 
-def test_programs_find_the_suite_before_anything_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They import the suite's packages from any folder, and the user's own paths come after them."""
+def test_programs_find_the_suite_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reports.py").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", "/theirs")
@@ -126,9 +124,7 @@ def test_programs_find_the_suite_before_anything_else(
 def test_wrong_usage_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The roll-up's message and status 2 are passed on by `grid`, and nothing is written."""
     out = tmp_path / "grid"
-    ended = CliRunner().invoke(
-        console_script.main, ["grid", "runs", "--rebuild", "--out", str(out)]
-    )
+    ended = CliRunner().invoke(console_script.main, ["grid", "runs", "--rebuild", "--out", str(out)])
     assert ended.exit_code == 2
     assert "--rebuild needs --history" in capfd.readouterr().err
     assert not out.exists()
@@ -167,12 +163,8 @@ def test_waiting_for_a_target_is_shown_on_a_terminal(
     def in_vain(*_arguments: object) -> None:
         raise HarnessError("nothing starts here")
 
-    texts: dict[str, Any] = dict.fromkeys(
-        ("signature", "clause", "property_name", "listener", "message"), ""
-    )
-    failure = StoredFailure(
-        **texts, target="reference", example="", sent={}, needs_earlier_requests=False
-    )
+    texts: dict[str, Any] = dict.fromkeys(("signature", "clause", "property_name", "listener", "message"), "")
+    failure = StoredFailure(**texts, target="reference", example="", sent={}, needs_earlier_requests=False)
     monkeypatch.setattr("conformance.commands.replay.read_failure", lambda _path: failure)
     monkeypatch.setattr(f"conformance.{waits_for}", in_vain)
     on_terminal, piped = on_terminal_and_piped(command.split())

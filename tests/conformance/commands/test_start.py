@@ -43,9 +43,7 @@ from tests.fixtures.running_targets import running_at
 
 REFERENCE = reference_targets()[0]
 STARTS_WITHIN_S = 60
-PRINT_ADDRESS = (
-    "import os; print(os.environ['KAFKA_BOOTSTRAP_SERVERS'], os.environ['KAFKA_COMMAND_CONFIG'])"
-)
+PRINT_ADDRESS = "import os; print(os.environ['KAFKA_BOOTSTRAP_SERVERS'], os.environ['KAFKA_COMMAND_CONFIG'])"
 
 
 def reaches(listener: str, files: ClientFiles) -> None:
@@ -60,9 +58,7 @@ def reaches(listener: str, files: ClientFiles) -> None:
         parts = (line.partition("=") for line in file.read_text().splitlines())
         settings: dict[str, str | int | float | bool] = {name: value for name, _, value in parts}
         found = AdminClient(settings).list_topics(timeout=10)
-        assert files.bootstrap_servers in {
-            f"{each.host}:{each.port}" for each in found.brokers.values()
-        }
+        assert files.bootstrap_servers in {f"{each.host}:{each.port}" for each in found.brokers.values()}
 
 
 @pytest.mark.parametrize("listener", BROKER_LISTENERS)
@@ -89,9 +85,7 @@ def test_sigterm_ends_what_was_started(tmp_path: Path) -> None:
     """Clients reach it until then; afterwards its folder is gone, its port closed, and the status is 0."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "conformance", "start", "scripted", "--listener", SSL]
-    with subprocess.Popen(
-        [*command, "--out", str(out)], stdout=subprocess.PIPE, text=True
-    ) as started:
+    with subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, text=True) as started:
         try:
             assert poll_until((out / SUMMARY).exists, True, limit_s=STARTS_WITHIN_S)
             said = json.loads((out / SUMMARY).read_text())
@@ -144,10 +138,7 @@ def test_an_interrupt_is_the_usual_end(tmp_path: Path, monkeypatch: pytest.Monke
     assert not summary.parent.exists()
 
 
-def test_a_command_finds_the_address_and_gives_the_status(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Its standard output contains nothing else, and what it was given is gone after it."""
+def test_a_command_finds_the_address_and_gives_the_status(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["start", "scripted", "--out", str(tmp_path / "out"), "--port"]
     with free_port() as free:
         pass
@@ -174,9 +165,7 @@ def test_an_interrupt_ends_the_command_and_the_broker(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [(), ("--", "true")], ids=["alone", "command"])
-def test_a_broker_that_ends_by_itself_is_reported(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broker_that_ends_by_itself_is_reported(command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """With how it ended, and status 10; no command has succeeded without it."""
     monkeypatch.setattr(start, "launch", running_until(lambda: "broker ended by SIGKILL"))
     done = CliRunner().invoke(main, ["start", "reference", "--listener", PLAINTEXT, *command])
@@ -195,7 +184,6 @@ def test_a_script_is_given_by_its_name_or_by_its_text() -> None:
 
 @pytest.mark.parametrize("name", NAMED_SCRIPTS)
 def test_every_named_script_can_be_started(name: str) -> None:
-    """Its text means the same, so that it can be taken and changed."""
     script = NAMED_SCRIPTS[name]
     assert target_named(repr(script)).launchers == target_named(f"scripted+{name}").launchers
 

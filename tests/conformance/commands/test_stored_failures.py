@@ -1,4 +1,7 @@
-"""A stored failure can be judged again, added to the corpus, and declared as narrowly as possible."""
+"""A stored failure can be judged again, added to the corpus, and declared.
+
+The declaration is as narrow as possible.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +82,7 @@ def _stored(defects_run: SuiteRun) -> Path:
     [
         pytest.param([], 1, f"still fails: {CLAUSE} on {DEFECT}", id="its-own-target"),
         pytest.param(["--broker", "reference"], 0, "no longer fails", id="healthy"),
-        pytest.param(
-            ["--bootstrap-server", "127.0.0.1:1"], 10, "inconclusive: ", id="nobody-there"
-        ),
+        pytest.param(["--bootstrap-server", "127.0.0.1:1"], 10, "inconclusive: ", id="nobody-there"),
         pytest.param(["--broker", "nobody"], 4, "no target is named", id="unknown"),
         pytest.param(["--broker", "reference+tags-*"], 2, "targets; give one", id="several"),
         pytest.param(["--bootstrap-server", "here"], 2, "'here' is not HOST:PORT", id="no-address"),
@@ -93,9 +94,7 @@ def _stored(defects_run: SuiteRun) -> Path:
         ),
     ],
 )
-def test_stored_failure_is_judged_again(
-    chosen: list[str], status: int, said: str, stored: Path
-) -> None:
+def test_stored_failure_is_judged_again(chosen: list[str], status: int, said: str, stored: Path) -> None:
     """The same property judges the same example, and the status says whether it still fails."""
     result = CliRunner().invoke(replay, [str(stored), *chosen])
     assert result.exit_code == status, result.output
@@ -128,10 +127,9 @@ def failing_conversation(defect: str, listener: str) -> Mapping[str, Any]:
         ),
     ],
 )
-def test_whatever_was_drawn_can_be_judged_again(
-    defect: str, property_name: str, listener: str, tmp_path: Path
-) -> None:
-    """Items and versions of a sweep, and conversations, are read back from their text, and judged on the listener of the failure."""
+def test_whatever_was_drawn_can_be_judged_again(defect: str, property_name: str, listener: str, tmp_path: Path) -> None:
+    """Items and versions of a sweep, and conversations, are read back from their text, and judged on the listener of
+    the failure."""
     values: dict[str, Any] = {"item": Item("Metadata", METADATA_KEY, 13)}
     if property_name == CONVERSATION:
         values = dict(failing_conversation(defect, listener))
@@ -173,9 +171,7 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
     role = "client" if judged.target == "client" else "broker"
     key = CellKey(clause, "some-target", "plaintext")
     example = repr(dict(judged.pinned[0]))
-    stored = replace(
-        failure_of(key, "seen"), property_name=property_name, example=example, role=role
-    )
+    stored = replace(failure_of(key, "seen"), property_name=property_name, example=example, role=role)
     failure = read_failure(write_failure(tmp_path, stored))
     with pytest.raises(NoLongerApplies, match=reason):
         still_fails(failure, target)
@@ -221,7 +217,6 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
 def test_what_cannot_be_judged_again_says_how_to_go_on(
     changes: dict[str, object], status: int, said: str, stored: Path, tmp_path: Path
 ) -> None:
-    """It is inconclusive; and nothing is sent to an address from a stored file."""
     facts = json.loads((stored / "failure.json").read_text())
     path = tmp_path / "failure.json"
     path.write_text(json.dumps(facts | changes))
@@ -238,9 +233,7 @@ def test_failure_becomes_an_entry(stored: Path) -> None:
     assert f"found on {DEFECT} (plaintext): {CLAUSE}" in entry.origin
 
 
-def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(
-    stored: Path, tmp_path: Path
-) -> None:
+def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(stored: Path, tmp_path: Path) -> None:
     """As for every other command: status 2, and not that of a failure that cannot be judged."""
     properties = tmp_path / "client.properties"
     properties.write_text("security.protocol=TELNET\n", encoding="utf-8")
@@ -270,9 +263,7 @@ def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
 def test_run_in_place_of_its_failures_is_recognised(tmp_path: Path) -> None:
     """The sentence says whether it has some."""
     (tmp_path / "run.json").touch()
-    with pytest.raises(
-        NoStoredFailure, match=f"{tmp_path} is the folder of a run without failures"
-    ):
+    with pytest.raises(NoStoredFailure, match=f"{tmp_path} is the folder of a run without failures"):
         read_failure(tmp_path)
     (tmp_path / "failures" / "x").mkdir(parents=True)
     with pytest.raises(NoStoredFailure, match=f"such as {tmp_path}/failures/"):
@@ -308,9 +299,7 @@ def client_properties() -> Iterator[Property]:
     """Yield every property of clients."""
     for module in pkgutil.iter_modules(conformance.clients.__path__):
         members = vars(import_module(f"{conformance.clients.__name__}.{module.name}"))
-        yield from (
-            Property(name, member) for name, member in members.items() if name.startswith("test_")
-        )
+        yield from (Property(name, member) for name, member in members.items() if name.startswith("test_"))
 
 
 def proposed_properties() -> Iterator[tuple[str, Property]]:
@@ -323,9 +312,7 @@ def proposed_properties() -> Iterator[tuple[str, Property]]:
             yield "client", each
 
 
-@pytest.mark.parametrize(
-    ("role", "judged"), [pytest.param(*each, id=each[1].name) for each in proposed_properties()]
-)
+@pytest.mark.parametrize(("role", "judged"), [pytest.param(*each, id=each[1].name) for each in proposed_properties()])
 def test_property_of_a_proposal_is_found_again(role: str, judged: Property) -> None:
     """`replay` searches the folders of proposals as well."""
     assert roles_named(role)[0].property_named(judged.name) is judged.function
@@ -358,7 +345,8 @@ def test_what_a_property_of_clients_draws_can_be_replayed(judged: Property) -> N
     ids=lambda each: each.name,
 )
 def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
-    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`, or to those of its proposal."""
+    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`,
+    or to those of its proposal."""
     examples = list(judged.pinned)
 
     def take(values: Mapping[str, Any]) -> None:
@@ -377,7 +365,8 @@ def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
     ids=lambda each: each.name,
 )
 def test_property_that_is_not_drawn_names_its_checks(judged: Property) -> None:
-    """`replay` finds by its marks what judges one item of its list alone: the target, and what is stored with a failure."""
+    """`replay` finds by its marks what judges one item of its list alone: the target, and what is stored with a
+    failure."""
     checks = checks_of(judged.marks)
     assert checks
     for check in checks:
@@ -397,12 +386,8 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
     """The pattern matches the same sentence with other numbers, and no other sentence."""
 
     def failure(message: str) -> StoredFailure:
-        texts: dict[str, Any] = dict.fromkeys(
-            ("signature", "clause", "property_name", "target", "listener"), ""
-        )
-        return StoredFailure(
-            **texts, message=message, example="", sent={}, needs_earlier_requests=False
-        )
+        texts: dict[str, Any] = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
+        return StoredFailure(**texts, message=message, example="", sent={}, needs_earlier_requests=False)
 
     pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
@@ -424,16 +409,13 @@ def test_smallest_entry_waits_for_a_reason(defects_run: SuiteRun, tmp_path: Path
     path.write_text(TARGET_FILE + entries[DEFECT])
     with pytest.raises(InvalidTargetFile, match="reason is empty"):
         load_target(path)
-    filled = (
-        entries[DEFECT].replace('reason = ""', 'reason = "r"').replace('link = ""', 'link = "l"')
-    )
+    filled = entries[DEFECT].replace('reason = ""', 'reason = "r"').replace('link = ""', 'link = "l"')
     path.write_text(TARGET_FILE + filled)
     (known,) = load_target(path).known_violations
     assert known.clause == CLAUSE
 
 
 def test_entry_names_the_listeners_if_the_others_conform(tmp_path: Path) -> None:
-    """One that was judged and does not fail is not excused."""
     cells = [planned_cell(listener=name) for name in ("plaintext", "ssl", "sasl_ssl")]
     header = run_header(cells)
     signature = "0123456789abcdef"

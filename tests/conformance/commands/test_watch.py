@@ -1,4 +1,4 @@
-"""`watch` reads files in place of watching, and says which options belong together."""
+"""`watch` reads files instead of watching, and says which options go together."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def test_what_spark_counted_gives_the_same(tmp_path: Path, monkeypatch: pytest.M
         ([*BROKER, "--listen", "127.0.0.1:0"], 10, "127.0.0.1:1"),
     ],
 )
-def test_bad_input_is_one_sentence(
-    tmp_path: Path, options: list[str], status: int, sentence: str
-) -> None:
+def test_bad_input_is_one_sentence(tmp_path: Path, options: list[str], status: int, sentence: str) -> None:
     """With the exit status of its kind, before anything is watched."""
     log = written(tmp_path / "LOG")
     given = [str(log) if each == "LOG" else each for each in options]

@@ -1,4 +1,6 @@
-"""A small, correct Kafka client: one blocking socket after the other, with nothing but Python's standard library.
+"""A small, correct Kafka client with one blocking socket after the other.
+
+It uses nothing but Python's standard library.
 
 It was written from the protocol guide and the KIPs, and imports nothing of this project: a red cell for it is the
 suite's own fault. It begins with ApiVersions v5, asks for Metadata at its bootstrap address, and then again at each
@@ -22,8 +24,8 @@ OWN_VERSIONS = {
     SASL_AUTHENTICATE: (0, 1),
 }
 UNSUPPORTED_VERSION, REBOOTSTRAP_REQUIRED = 35, 129
-LARGEST_FRAME = 16 << 20
-FIRST_BACKOFF_S, LARGEST_BACKOFF_S = 0.1, 1.0
+MAX_FRAME = 16 << 20
+FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 1.0
 Address = tuple[str, int]
 Ranges = dict[int, tuple[int, int]]
 NAME, VERSION = "independent-blocking", "1.0"
@@ -100,9 +102,7 @@ class Reader:
 
 def text(value: str | None) -> bytes:
     """Encode a nullable string."""
-    return (
-        struct.pack(">h", -1) if value is None else struct.pack(">h", len(value)) + value.encode()
-    )
+    return struct.pack(">h", -1) if value is None else struct.pack(">h", len(value)) + value.encode()
 
 
 def compact(value: str | None) -> bytes:
@@ -147,7 +147,7 @@ class BlockingConnection:
     def frame(self) -> bytes:
         """Return the payload of the next response."""
         size = struct.unpack(">i", self.exactly(4))[0]
-        if not 0 <= size <= LARGEST_FRAME:
+        if not 0 <= size <= MAX_FRAME:
             raise BrokerUnusable(f"a response of {size} bytes")
         return self.exactly(size)
 
@@ -182,9 +182,7 @@ class BlockingConnection:
             low, high = ranges.get(API_VERSIONS, (0, 0))
             version = min(high, version - 1) if low <= min(high, version - 1) else 0
 
-    def ask_for_table(
-        self, version: int, cluster_id: str | None, node_id: int
-    ) -> tuple[int, Ranges]:
+    def ask_for_table(self, version: int, cluster_id: str | None, node_id: int) -> tuple[int, Ranges]:
         """Send ApiVersions, and return the error code and the ranges."""
         body = b""
         if version >= 3:
@@ -224,9 +222,7 @@ class BlockingConnection:
             self.write(token)
             self.frame()
             return
-        error = self.request(SASL_AUTHENTICATE, step, struct.pack(">i", len(token)) + token).number(
-            "h"
-        )
+        error = self.request(SASL_AUTHENTICATE, step, struct.pack(">i", len(token)) + token).number("h")
         if error:
             raise BrokerUnusable(f"SaslAuthenticate got error {error}")
 
@@ -291,9 +287,7 @@ class BlockingClient:
         connection = self.connections.get(node_id)
         if connection is None:
             address = self.bootstrap if node_id is None else self.brokers[node_id]
-            connection = self.connections[node_id] = BlockingConnection(
-                address, self.arguments, deadline
-            )
+            connection = self.connections[node_id] = BlockingConnection(address, self.arguments, deadline)
             ids: tuple[str | None, int] = (None, -1)
             if node_id is not None and self.cluster_id is not None and not self.arguments.no_check:
                 ids = self.cluster_id, node_id
@@ -338,7 +332,7 @@ def main() -> int:
             break
         time.sleep(backoff)
         if problem is not None:
-            backoff = min(2 * backoff, LARGEST_BACKOFF_S)
+            backoff = min(2 * backoff, MAX_BACKOFF_S)
     if problem is not None:
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
     return 1 if problem else 0

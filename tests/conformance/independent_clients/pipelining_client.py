@@ -1,8 +1,10 @@
-"""A small, correct Kafka client that does not wait: it writes several requests at once, and asks all brokers side by side.
+"""A small, correct Kafka client that does not wait for responses.
 
-It was written from the protocol guide and the KIPs with nothing but Python's standard library, and imports nothing of this
-project: a red cell for it is the suite's own fault. It begins with ApiVersions v4. With SASL it asks in v0 first, and after
-authentication for the table again, with Metadata and FindCoordinator on their way before the response comes.
+It writes several requests at once, and asks all brokers side by side.
+
+It was written from the protocol guide and the KIPs with nothing but Python's standard library, and imports nothing of
+this project: a red cell for it is the suite's own fault. It begins with ApiVersions v4. With SASL it asks in v0 first,
+and after authentication for the table again, with Metadata and FindCoordinator on their way before the response comes.
 
     python pipelining_client.py HOST:PORT SECONDS [--again] [--tls-ca FILE] [--username NAME --password WORD]
 """
@@ -24,8 +26,8 @@ OWN = {
 }
 FLEXIBLE_FROM = {API_VERSIONS: 3, METADATA: 9, FIND_COORDINATOR: 3}
 UNSUPPORTED_VERSION, INVALID_REQUEST = 35, 42
-LARGEST_FRAME = 16 << 20
-FIRST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_WAIT_S = 0.1, 1.0, 5.0
+MAX_FRAME = 16 << 20
+FIRST_PAUSE_S, MAX_PAUSE_S, MAX_WAIT_S = 0.1, 1.0, 5.0
 NAME, VERSION = "independent-pipelining", "1.0"
 Address = tuple[str, int]
 Table = dict[int, tuple[int, int]]
@@ -144,9 +146,7 @@ def about_coordinator(version: int) -> PlannedRequest:
     """Return a request for the coordinator of a group."""
     if version >= 3:
         return PlannedRequest(FIND_COORDINATOR, version, compact_text("group") + b"\0\0")
-    return PlannedRequest(
-        FIND_COORDINATOR, version, old_text("group") + (b"\0" if version else b"")
-    )
+    return PlannedRequest(FIND_COORDINATOR, version, old_text("group") + (b"\0" if version else b""))
 
 
 def brokers_in(response: ResponseFields, version: int) -> dict[int, Address]:
@@ -177,9 +177,9 @@ class PipelinedConnection:
 
     async def frame(self) -> bytes:
         """Return the payload of the next frame."""
-        async with asyncio.timeout(LONGEST_WAIT_S):
+        async with asyncio.timeout(MAX_WAIT_S):
             size = int.from_bytes(await self.reader.readexactly(4), "big", signed=True)
-            if not 0 <= size <= LARGEST_FRAME:
+            if not 0 <= size <= MAX_FRAME:
                 raise UnfitBroker(f"a response of {size} bytes")
             return await self.reader.readexactly(size)
 
@@ -218,9 +218,7 @@ class PipelinedConnection:
         """Return the newest version of an API that both ends have."""
         version = self.newest(api_key)
         if version < 0:
-            raise UnfitBroker(
-                f"the broker does not support a version of API {api_key} that we know"
-            )
+            raise UnfitBroker(f"the broker does not support a version of API {api_key} that we know")
         return version
 
     async def negotiate(self, version: int, *following: PlannedRequest) -> list[ResponseFields]:
@@ -316,9 +314,7 @@ class PipeliningClient:
         await pipeline.authenticate(self.arguments.username, self.arguments.password)
         # The table from before authentication is the broker's as well.
         request, *others = pipeline.work()
-        response, *_ = await pipeline.negotiate(
-            max(pipeline.newest(API_VERSIONS), 0), request, *others
-        )
+        response, *_ = await pipeline.negotiate(max(pipeline.newest(API_VERSIONS), 0), request, *others)
         return brokers_in(response, request.version)
 
     async def opened(self, address: Address) -> PipelinedConnection:
@@ -365,7 +361,7 @@ async def run(arguments: argparse.Namespace) -> BaseException | None:
             return problem
         await asyncio.sleep(pause)
         if problem is not None:
-            pause = min(2 * pause, LONGEST_PAUSE_S)
+            pause = min(2 * pause, MAX_PAUSE_S)
 
 
 def main() -> int:

@@ -1,1 +1,1 @@
-"""Tests of learning: letters, machines, suites, queries and what is learned in memory."""
+"""Tests of learning: letters, machines, suites, queries and learning in memory."""

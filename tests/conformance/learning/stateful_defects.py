@@ -1,4 +1,6 @@
-"""Fifteen stateful defects that only this folder plants: what a connection does depends on what it has seen.
+"""Fifteen stateful defects that only this folder plants.
+
+What a connection does depends on what it has seen.
 
 They are no planted defects of the registry, because several clauses would notice each of them by chance.
 """
@@ -99,9 +101,7 @@ def a_second_authentication_begins(context: RequestContext) -> None:
         )
 
 
-@planted(
-    "handshake v0, bare token, newest+1, handshake v0", listener=SASL_PLAINTEXT, extra_states=0
-)
+@planted("handshake v0, bare token, newest+1, handshake v0", listener=SASL_PLAINTEXT, extra_states=0)
 def an_unknown_version_costs_the_authentication(context: RequestContext) -> None:
     """After authentication an unknown version sends the connection back to the beginning."""
     if context.state is ConnectionState.AUTHENTICATED and context.refuses_version:
@@ -176,9 +176,7 @@ def v2_is_served_after_v0(context: RequestContext) -> None:
     """Before authentication v2 is served after another ApiVersions request."""
     is_late = context.state is ConnectionState.API_VERSIONS_SERVED
     if is_late and _key(context) == 18 and context.version == 2:
-        context.reaction = replace(
-            _answer(AnswerKind.API_VERSIONS), response_version=2, listing=Listing.EVERYTHING
-        )
+        context.reaction = replace(_answer(AnswerKind.API_VERSIONS), response_version=2, listing=Listing.EVERYTHING)
 
 
 @planted("wrong ids, newest+1")

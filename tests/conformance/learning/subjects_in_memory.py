@@ -1,4 +1,7 @@
-"""Listeners of the reference broker in memory, with and without a defect, and the machines of their models."""
+"""Listeners of the reference broker in memory, and the machines of their models.
+
+Some listeners have a defect.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,14 @@ PATIENCE_S = 600.0
 REFERENCE_TARGET = reference_targets()[0]
 
 
-def broker_in_memory(
-    listener: str = PLAINTEXT, tampering: Tampering | None = None
-) -> InMemoryBroker:
+def broker_in_memory(listener: str = PLAINTEXT, tampering: Tampering | None = None) -> InMemoryBroker:
     """Return a listener of the reference broker in memory."""
     # Nothing is really waited for in memory.
     patience = Patience(PATIENCE_S)
-    return InMemoryBroker(
-        in_memory_target(REFERENCE_TARGET, tampering), listener, patience=patience
-    )
+    return InMemoryBroker(in_memory_target(REFERENCE_TARGET, tampering), listener, patience=patience)
 
 
-def listening(
-    listener: str = PLAINTEXT, tampering: Tampering | None = None, *, size: str = SMALL
-) -> Listening:
+def listening(listener: str = PLAINTEXT, tampering: Tampering | None = None, *, size: str = SMALL) -> Listening:
     """Return a listener of the reference broker as a system under learning."""
     return listening_to(broker_in_memory(listener, tampering), size)
 

@@ -1,4 +1,7 @@
-"""Machines are shown as text, DOT, Mermaid and JSON, by the command `learn`, and in groups of equal ones."""
+"""Machines are shown as text, DOT, Mermaid and JSON.
+
+The command `learn` shows them too. Equal machines are grouped.
+"""
 
 from __future__ import annotations
 
@@ -136,15 +139,9 @@ def test_the_command_learns_the_reference_broker(tmp_path: Path) -> None:
     result = _learn("reference", "reference+a-connection-stays-refused", "--out", str(tmp_path))
     assert result.exit_code == 1
     healthy, defect, *words = result.output.splitlines()
-    assert healthy.startswith(
-        "reference plaintext: 2 states, like the model; 29 letters, 589 connections"
-    )
-    assert defect.startswith(
-        "reference+a-connection-stays-refused plaintext: 3 states, unlike the model"
-    )
-    assert (
-        words[0] == "  newest+1 | v0: UNSUPPORTED_VERSION v0 full, and the model has NONE v0 full"
-    )
+    assert healthy.startswith("reference plaintext: 2 states, like the model; 29 letters, 589 connections")
+    assert defect.startswith("reference+a-connection-stays-refused plaintext: 3 states, unlike the model")
+    assert words[0] == "  newest+1 | v0: UNSUPPORTED_VERSION v0 full, and the model has NONE v0 full"
     assert words[1] == "reference and reference+a-connection-stays-refused on plaintext:"
     assert words[2] == "  newest+1, then v0: NONE v0 full, and UNSUPPORTED_VERSION v0 full"
     folder = tmp_path / "reference-plaintext"
@@ -173,9 +170,7 @@ FEW = ("v0", "v3", "newest+1", "negative size")
 def _learned(target: str, defect: str = "") -> Learned:
     tampering = DEFECTS[defect].tampering if defect else None
     subject = few_letters(listening(tampering=tampering), FEW)
-    return replace(
-        learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1), target=target
-    )
+    return replace(learn_listener(subject, model_machine().restricted_to(FEW), extra_states=1), target=target)
 
 
 @pytest.fixture(scope="module")

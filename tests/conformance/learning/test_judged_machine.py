@@ -1,4 +1,7 @@
-"""The property that judges learned machines finds stateful defects, records them, and its failures can be replayed."""
+"""The property of learned machines finds and records stateful defects.
+
+Its failures can be replayed.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +87,7 @@ def test_a_standard_run_states_its_bound_and_keeps_the_machine(tmp_path: Path) -
     assert "partly" not in output
     (header,) = tmp_path.glob("*/run.json")
     (cell,) = json.loads(header.read_text())["planned_cells"]
-    assert cell["reason"] == (
-        "2,323 words of 29 letters exclude every machine but the model's with up to 7 states"
-    )
+    assert cell["reason"] == ("2,323 words of 29 letters exclude every machine but the model's with up to 7 states")
     (machine,) = tmp_path.glob("*/machines/*.json")
     assert from_json(json.loads(machine.read_text())).difference is None
 

@@ -1,4 +1,7 @@
-"""The suite of a machine is complete up to its bound; learning finds the machine of the model, and every stateful defect within it."""
+"""A machine's suite is complete up to its bound, and learning finds the machine.
+
+Learning finds the machine of the model, and every stateful defect within the bound.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,7 @@ def _random_machine(seed: int, states: int) -> Machine:
         row = {}
         for letter in LETTERS:
             output = chance.choice(OUTPUTS)
-            row[letter] = MachineMove(
-                output, states if output == "closed" else chance.randrange(states)
-            )
+            row[letter] = MachineMove(output, states if output == "closed" else chance.randrange(states))
         moves.append(row)
     return minimal(LETTERS, [*moves, dict.fromkeys(LETTERS, MachineMove("closed", states))])
 
@@ -67,10 +68,7 @@ def test_a_suite_is_the_same_each_time_and_has_no_beginnings() -> None:
 
 def _counter(limit: int) -> Machine:
     """Return a machine that closes at a number of letters."""
-    moves = [
-        {"a": MachineMove("0", state + 1), "b": MachineMove("1", state)}
-        for state in range(limit - 1)
-    ]
+    moves = [{"a": MachineMove("0", state + 1), "b": MachineMove("1", state)} for state in range(limit - 1)]
     last = {"a": MachineMove("closed", limit), "b": MachineMove("1", limit - 1)}
     return minimal(LETTERS, [*moves, last, dict.fromkeys(LETTERS, MachineMove("closed", limit))])
 
@@ -97,7 +95,8 @@ def test_equal_states_are_merged_and_numbered_by_their_words() -> None:
 
 
 def test_states_are_known_by_their_shortest_words() -> None:
-    """Each state has the shortest word that reaches it, and a restricted machine loses the states that no word reaches."""
+    """Each state has the shortest word that reaches it, and a restricted machine loses the states that no word
+    reaches."""
     machine = _counter(3)
     assert machine.access == ((), ("a",), ("a", "a"), ("a", "a", "a"))
     assert len(machine.restricted_to(("b",)).moves) == 1
@@ -107,9 +106,7 @@ IN_WORDS = {14: "the fourteen"}
 FEW = ("v0", "v3", "newest+1", "Metadata", "negative size")
 
 
-@pytest.mark.parametrize(
-    ("listener", "states"), [(PLAINTEXT, 2), (SASL_PLAINTEXT, 6), (CONTROLLER, 2)]
-)
+@pytest.mark.parametrize(("listener", "states"), [(PLAINTEXT, 2), (SASL_PLAINTEXT, 6), (CONTROLLER, 2)])
 def test_the_model_has_few_states(listener: str, states: int) -> None:
     """The machine of the reference broker has the states of a connection, and no more with the large alphabet."""
     assert len(model_machine(listener).moves) == states
@@ -143,9 +140,7 @@ def test_new_stateful_defects_are_found(name: str) -> None:
     assert ", ".join(found.word) == defect.word
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, each in STATEFUL_DEFECTS.items() if each.extra_states]
-)
+@pytest.mark.parametrize("name", [name for name, each in STATEFUL_DEFECTS.items() if each.extra_states])
 def test_a_defect_beyond_the_bound_is_not_found(name: str) -> None:
     """A defect that needs more states than the bound excludes is not found: the bound is no promise beyond itself."""
     defect = STATEFUL_DEFECTS[name]

@@ -1,4 +1,7 @@
-"""Outputs say exactly what a target did with a letter, and leave out what may differ."""
+"""Outputs say exactly what a target did with a letter.
+
+They leave out what may differ.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,7 @@ TABLE = (
     ApiVersion(api_key=18, min_version=0, max_version=5),
 )
 FULL = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE)
-ABSTRACTION = Abstraction(
-    plain={version: stable_part(FULL) for version in range(6)}, mechanisms=frozenset({"PLAIN"})
-)
+ABSTRACTION = Abstraction(plain={version: stable_part(FULL) for version in range(6)}, mechanisms=frozenset({"PLAIN"}))
 
 
 def _exchange(letter: Letter, body: bytes | None, *, usable: bool = True) -> Exchange:
@@ -61,7 +62,8 @@ def test_the_alphabets_have_their_sizes() -> None:
 
 
 def test_letters_without_ids_are_left_out() -> None:
-    """Without the ids of a target no letter has the right ones, and over TLS none has two requests in one write or ends one side of the stream."""
+    """Without the ids of a target no letter has the right ones, and over TLS none has two requests in one write or
+    ends one side of the stream."""
     facts = LetterFacts(newest=5, highest=5, identity=Identity(), is_encrypted=True)
     assert "right ids" not in alphabet_of(SMALL, facts)
     assert "wrong ids" not in alphabet_of(SMALL, facts)
@@ -69,7 +71,8 @@ def test_letters_without_ids_are_left_out() -> None:
 
 
 def test_versions_without_a_schema_are_left_out() -> None:
-    """No letter is in a version that the target serves and no schema describes; the first one that it does not serve is a letter."""
+    """No letter is in a version that the target serves and no schema describes; the first one that it does not serve
+    is a letter."""
     letters = alphabet_of(LARGE, replace(FACTS, highest=100))
     assert "v99" not in letters
     assert letters["newest+1"].requests[0].api_version == 101
@@ -125,9 +128,7 @@ def test_metadata_of_a_target_with_unknown_ids_is_answered() -> None:
 def test_other_features_are_another_output() -> None:
     """A table with other features than the plain one is distinguished from it."""
     feature = SupportedFeatureKey(name="f", min_version=1, max_version=2)
-    assert _output("v3", _table(3, supported_features=(feature,))).startswith(
-        "NONE v3 full, other features "
-    )
+    assert _output("v3", _table(3, supported_features=(feature,))).startswith("NONE v3 full, other features ")
 
 
 def test_what_is_no_response_has_an_output() -> None:
@@ -162,7 +163,4 @@ def test_a_sentinel_shows_that_the_connection_ends() -> None:
     letter = LETTERS["header without client id"]
     assert letter.sending is Sending.WITH_SENTINEL
     assert letter.kind is AnswerKind.API_VERSIONS
-    assert (
-        ABSTRACTION.output(letter, (_exchange(letter, _table(0), usable=False),))
-        == "NONE v0 full; closed"
-    )
+    assert ABSTRACTION.output(letter, (_exchange(letter, _table(0), usable=False),)) == "NONE v0 full; closed"

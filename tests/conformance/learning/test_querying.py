@@ -1,4 +1,7 @@
-"""Words are sent once, answers are remembered by their beginnings, and unstable or silent targets end learning early."""
+"""Words are sent once, and responses are remembered by their beginnings.
+
+Unstable or silent targets end learning early.
+"""
 
 from __future__ import annotations
 
@@ -100,14 +103,15 @@ def test_a_silencing_letter_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("limit", "most", "stopped"),
     [
-        ("MOST_STATES", 3, "the target has more than 3 states"),
-        ("MOST_QUESTIONS", 9, "no machine was found that explains all its answers"),
+        ("MAX_STATES", 3, "the target has more than 3 states"),
+        ("MAX_QUESTIONS", 9, "no machine was found that explains all its answers"),
     ],
 )
 def test_a_target_beyond_a_limit_is_not_learned(
     limit: str, most: int, stopped: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Learning ends if a target has more states than a connection can have reasons for, or is asked too often; the difference is kept."""
+    """Learning ends if a target has more states than a connection can have reasons for, or is asked too often; the
+    difference is kept."""
     monkeypatch.setattr(learner, limit, most)
     learned = _learned(_listening(STATEFUL_DEFECTS["the-third-v0-closes"].tampering.act))
     assert (learned.machine, learned.stopped) == (None, stopped)
@@ -116,7 +120,8 @@ def test_a_target_beyond_a_limit_is_not_learned(
 
 
 def test_a_letter_that_ends_the_target_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the last words the one that ends a fresh target too is a difference, though the target took another one after it."""
+    """Of the last words the one that ends a fresh target too is a difference, though the target took another one
+    after it."""
     subject = _listening()
     broker, ended = subject.broker, [False]
 

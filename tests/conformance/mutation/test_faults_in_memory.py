@@ -1,4 +1,7 @@
-"""The mutation score in memory: which property catches which fault of which model, and after how many examples."""
+"""Tests of the mutation score in memory.
+
+They check which property catches which fault of which model, and after how many examples.
+"""
 
 from __future__ import annotations
 

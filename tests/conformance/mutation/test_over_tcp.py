@@ -1,4 +1,7 @@
-"""The part of the mutation score that needs sockets: which runs it makes, how they are read, and how examples to the kill are counted."""
+"""Tests of the part of the mutation score that needs sockets.
+
+They check which runs it makes, how they are read, and how examples to the kill are counted.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ def test_every_defect_meets_every_property_that_needs_sockets() -> None:
 
 
 def test_quick_measurement_leaves_out_bystanders_alone() -> None:
-    """Each defect of a clause that needs sockets is judged all the same, and a share of the others; the sample by pinned examples."""
+    """Each defect of a clause that needs sockets is judged all the same, and a share of the others; the sample by
+    pinned examples."""
     everything, quick = planned_runs(tuple(DEFECTS)), planned_runs(tuple(DEFECTS), quick=True)
     sample, *others = [run for run in everything if run.tier is Tier.STANDARD]
     assert [run for run in quick if run.tier is Tier.STANDARD] == others
@@ -58,7 +62,8 @@ def test_defects_of_socket_clauses_get_generated_examples() -> None:
 
 
 def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
-    """A run against a broker that skips TLS violates that clause, and names the property; what conforms or is shrunk is no catch."""
+    """A run against a broker that skips TLS violates that clause, and names the property; what conforms or is shrunk
+    is no catch."""
     target = f"{REFERENCE}+{TLS_DEFECT}"
     header = run_header([planned_cell(TLS_CLAUSE, target)])
     failed = {"verdict": "violates", "failure_signature": "0" * 16}

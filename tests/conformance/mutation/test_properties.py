@@ -1,4 +1,4 @@
-"""Properties without pytest: found by their marks, with pinned examples and draws from a seed.
+"""Properties without pytest: found by marks, pinned, or drawn from a seed.
 
 Each draws examples that it can judge on each kind of release; one that rejects all judges nothing.
 """
@@ -57,13 +57,10 @@ def test_pinned_examples_are_those_of_the_source() -> None:
     """Every property that draws has pinned examples, with a value for each parameter except the broker."""
     for each in all_properties().values():
         assert bool(each.pinned) == each.is_drawn, each.name
-    assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {
-        ("sent", "history")
-    }
+    assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {("sent", "history")}
 
 
 def test_a_seed_gives_the_same_examples() -> None:
-    """One seed always draws the same examples, and another seed draws others."""
     first = drawn_from(CORRELATION_ID, seed=1)
     assert len(first) == DRAWN
     assert drawn_from(CORRELATION_ID, seed=1) == first
@@ -120,14 +117,12 @@ def test_budgets_are_those_of_a_real_run(name: str, examples: int) -> None:
 
 RELEASES = {"0.10.2.2": 0, "2.3.1": 2, "2.8.2": 3, "3.9.2": 4, "4.4.0": 5}
 """A release for each highest version of ApiVersions that a release serves."""
-MOST_DRAWN = 30
+MAX_DRAWN = 30
 NEGATIVE = "test_negative_version_gets_unsupported_version"
 """The property of refused versions that are below every range."""
 CATALOGUE = load_catalogue()
 PROPERTIES = [
-    each
-    for each in all_properties().values()
-    if each.is_drawn and not each.is_deep and listeners_in_memory(each)
+    each for each in all_properties().values() if each.is_drawn and not each.is_deep and listeners_in_memory(each)
 ]
 
 
@@ -139,9 +134,7 @@ def broker_of(release: str) -> InMemoryBroker:
 def applies(judged: Property, release: str) -> bool:
     """Return whether a clause of the property applies to a release that meets the property's needs."""
     clauses = [CATALOGUE[each] for each in judged.clauses]
-    return any(each.applies_at(RELEASES[release]) for each in clauses) and bool(
-        judged.listeners_of(broker_of(release))
-    )
+    return any(each.applies_at(RELEASES[release]) for each in clauses) and bool(judged.listeners_of(broker_of(release)))
 
 
 def accepts_an_example(judged: Property, release: str) -> bool:
@@ -161,7 +154,7 @@ def accepts_an_example(judged: Property, release: str) -> bool:
         raise StopDrawing
 
     with assumptions_outside_hypothesis():
-        judged.draw(take, seed=1, count=MOST_DRAWN)
+        judged.draw(take, seed=1, count=MAX_DRAWN)
     return accepted
 
 
@@ -171,9 +164,7 @@ def accepts_an_example(judged: Property, release: str) -> bool:
     [each for each in PROPERTIES if each.body.__module__ == test_version_negotiation.__name__],
     ids=lambda each: each.name,
 )
-def test_smoke_sends_the_version_after_the_highest_one(
-    judged: Property, release: str, highest: int
-) -> None:
+def test_smoke_sends_the_version_after_the_highest_one(judged: Property, release: str, highest: int) -> None:
     """Each pinned property about refused versions sends the first one that the release does not serve."""
     broker = broker_of(release)
     if judged.name == NEGATIVE or not applies(judged, release):
@@ -182,9 +173,7 @@ def test_smoke_sends_the_version_after_the_highest_one(
     for values in judged.pinned:
         with assumptions_outside_hypothesis():
             holds(judged, broker, values)
-        versions |= {
-            exchange.request.api_version for step in broker.journal for exchange in step.exchanges
-        }
+        versions |= {exchange.request.api_version for step in broker.journal for exchange in step.exchanges}
     assert highest + 1 in versions
 
 

@@ -1,4 +1,7 @@
-"""The mutation score: its figures, every problem that it finds, the tails that runs reach, and defects between two releases."""
+"""Tests of the mutation score's figures and of every problem that it finds.
+
+They also cover the tails that runs reach, and defects between two releases.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +71,7 @@ def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Sc
         ((1, None, None), math.inf, math.inf),
     ],
 )
-def test_figures_of_a_kill(
-    examples: tuple[int | None, ...], median: float, percentile_95: float
-) -> None:
+def test_figures_of_a_kill(examples: tuple[int | None, ...], median: float, percentile_95: float) -> None:
     """Median and 95th percentile are observed numbers of examples; a survived seed counts as infinite."""
     assert kill(*examples).median == median
     assert kill(*examples).percentile_95 == percentile_95

@@ -1,4 +1,6 @@
-"""A role in one module, as CONTRIBUTING describes it: it judges models of brokers that run in this process.
+"""A role in one module, as CONTRIBUTING describes it.
+
+It judges models of brokers that run in this process.
 
 `python -m pytest conformance/ tests/conformance/toy_role/properties.py -p tests.conformance.toy_role` judges with it.
 """
@@ -73,9 +75,7 @@ class ToyRole(RoleInRun[InMemoryBroker]):
         note_started(self.recorder, judged.target, running.launcher, running.artefacts)
 
     @staticmethod
-    def why_not_applicable(
-        clause: Clause, needs: Iterable[str], judged: InMemoryBroker
-    ) -> str | None:
+    def why_not_applicable(clause: Clause, needs: Iterable[str], judged: InMemoryBroker) -> str | None:
         """Return nothing: every clause applies."""
 
     def judge(self, item: pytest.Item, judged: InMemoryBroker) -> Generator[None, Any, Any]:
@@ -87,9 +87,7 @@ class ToyRole(RoleInRun[InMemoryBroker]):
             yield
         judge.raise_first()
 
-    def repeat(
-        self, judged: InMemoryBroker, examples: Sequence[FailingExample]
-    ) -> Sequence[Repeats | None]:
+    def repeat(self, judged: InMemoryBroker, examples: Sequence[FailingExample]) -> Sequence[Repeats | None]:
         """Repeat nothing: a model does the same each time."""
         return [None] * len(examples)
 

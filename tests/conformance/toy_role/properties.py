@@ -1,4 +1,7 @@
-"""The properties of the toy role. Their module has no name that pytest collects by itself."""
+"""The properties of the toy role.
+
+Pytest does not collect the module by its name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What must be true of a release that is rehearsed on a cluster, each as a function that fails if it is not."""
+"""Checks of the watching proxy when it rehearses a release on a cluster.
+
+Each check is a function that fails if its statement is false.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,8 @@ async def nothing_comes_after_a_refused_request() -> None:
 
 
 async def brokers_of_several_releases_are_rehearsed() -> None:
-    """Each broker is asked in a version of ApiVersions that it serves itself, as in a cluster that is being upgraded."""
+    """Each broker is asked in a version of ApiVersions that it serves itself, as in a cluster that is being
+    upgraded."""
     writers: list[asyncio.StreamWriter] = []
     second = await start_broker(serve_older, writers)
     port = int(second.sockets[0].getsockname()[1])
@@ -91,9 +95,7 @@ async def a_rehearsed_release_refuses_versions() -> None:
         assert await next_frame(reader) == response(b"", number=2)
         refusal = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=0)
         assert refusal.error_code is ErrorCode.UNSUPPORTED_VERSION
-        assert [(each.api_key, each.max_version) for each in refusal.api_keys] == [
-            (API_VERSIONS, 3)
-        ]
+        assert [(each.api_key, each.max_version) for each in refusal.api_keys] == [(API_VERSIONS, 3)]
         body = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=2)
         assert body.error_code is ErrorCode.NONE
 
@@ -109,9 +111,7 @@ async def a_newer_release_is_rehearsed() -> None:
 
 def serving_table(*listed: tuple[int, int, int]) -> Handler:
     """Return how a broker answers that lists API keys, each with its lowest and highest version."""
-    keys = tuple(
-        ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed
-    )
+    keys = tuple(ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed)
     (newest,) = (high for key, _, high in listed if key == API_VERSIONS)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -138,7 +138,8 @@ serve_old_configs = serving_table(
 
 
 async def what_cannot_be_rehearsed_is_known() -> None:
-    """An API of which the broker and the release serve no version in common is not listed, and remembered if clients send it."""
+    """An API of which the broker and the release serve no version in common is not listed, and remembered if clients
+    send it."""
     async with relayed(serve_old_configs, release_named("apache-kafka-4.0.2")) as relay:
         (answer,) = await relay.ask(asking(1))
         body = decode(ApiVersionsResponse, answer[8:], version=1)

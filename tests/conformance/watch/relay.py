@@ -1,4 +1,7 @@
-"""A broker, an application and the proxy of `watch` between them, in one process; and messages that they exchange."""
+"""A broker, an application and the proxy of `watch` between them, for tests.
+
+All three run in one process. The module also makes the messages that they exchange.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +43,7 @@ class Relay:
     address: Address
     writers: list[asyncio.StreamWriter]
 
-    async def connect(
-        self, address: Address | None = None
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(self, address: Address | None = None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect as the application does, to the listen address or to another one."""
         host, port = address or self.address
         reader, writer = await asyncio.open_connection(host, port)
@@ -108,9 +109,7 @@ def request(
     return encode_frame(encode(header, version=1) + body)
 
 
-def asking(
-    api_version: int, *, number: int = 1, name: str = "librdkafka", client_id: str = "app"
-) -> bytes:
+def asking(api_version: int, *, number: int = 1, name: str = "librdkafka", client_id: str = "app") -> bytes:
     """Return the frame of an ApiVersions request."""
     header = plain_header(API_VERSIONS, api_version, number, client_id=client_id)
     body = ApiVersionsRequest(client_software_name=name, client_software_version="1.2")
@@ -160,15 +159,14 @@ async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def serve_tables(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer ApiVersions as a broker does that serves v0 to v4, and anything else with an empty body, until the client ends."""
+    """Answer ApiVersions as a broker does that serves v0 to v4, and anything else with an empty body, until the
+    client ends."""
     try:
         while True:
             frame = await next_frame(reader)
             api_key, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
             is_about_versions = api_key == API_VERSIONS
-            writer.write(
-                table(version, number=number) if is_about_versions else response(b"", number=number)
-            )
+            writer.write(table(version, number=number) if is_about_versions else response(b"", number=number))
             await writer.drain()
     except asyncio.IncompleteReadError:
         writer.close()

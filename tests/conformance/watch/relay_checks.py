@@ -1,4 +1,7 @@
-"""What must be true of a proxy that watches, each as a function that fails if it is not."""
+"""Checks of the proxy of `watch`.
+
+Each check is a function that fails if its statement is false.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,13 @@ from tests.conformance.watch.relay import (
     table,
 )
 
-MOST_BUFFERED = 1 << 20
+MAX_BUFFERED = 1 << 20
 SECRET = b"correct horse battery staple"
 
 
 async def bytes_arrive_as_they_are() -> None:
     """Requests and responses arrive byte for byte, however they are cut."""
-    sent = (
-        asking(3)
-        + request(PRODUCE, 9, bytes(range(256)) * 300, number=2)
-        + request(60, 0, number=3)
-    )
+    sent = asking(3) + request(PRODUCE, 9, bytes(range(256)) * 300, number=2) + request(60, 0, number=3)
     answers = table(3) + response(b"\xff" * 70_000, number=2) + response(b"", number=3)
     arrived = asyncio.get_running_loop().create_future()
 
@@ -181,9 +180,7 @@ async def a_slow_broker_stops_the_client() -> None:
             async with asyncio.timeout(0.7):
                 while not sending.done():
                     await asyncio.sleep(0.01)
-                    assert all(
-                        _buffered(each) < MOST_BUFFERED for each in relay.proxy._open.values()
-                    )
+                    assert all(_buffered(each) < MAX_BUFFERED for each in relay.proxy._open.values())
         except TimeoutError:
             return
         finally:
@@ -289,7 +286,8 @@ async def open_requests_are_answered_at_the_end() -> None:
 
 
 async def a_busy_connection_is_not_cut() -> None:
-    """When the proxy is to end, no further request is passed on, one that is incomplete is, and all get their responses."""
+    """When the proxy is to end, no further request is passed on, one that is incomplete is, and all get their
+    responses."""
     go = asyncio.Event()
     first, second, third = (request(PRODUCE, 9, b"x" * 50, number=each) for each in (1, 2, 3))
     arrived: list[bytes] = []
@@ -327,7 +325,8 @@ async def the_end_may_be_at_once() -> None:
 
 
 async def writes_without_responses_do_not_delay_the_end() -> None:
-    """A connection on which no write was ever answered sends them with acks=0, and is not waited for as long as others."""
+    """A connection on which no write was ever answered sends them with acks=0, and is not waited for as long as
+    others."""
     before = proxy_module.WRITES_ENDING_S
     async with relayed(keep_silent) as relay:
         _, writer = await relay.connect()
@@ -342,7 +341,7 @@ async def writes_without_responses_do_not_delay_the_end() -> None:
 
 async def unanswered_requests_are_bounded() -> None:
     """Writes with acks=0 get no response, and are forgotten in the end; a request before them is answered as itself."""
-    count = request_stream.MOST_PENDING + 50
+    count = request_stream.MAX_PENDING + 50
     arrived = asyncio.get_running_loop().create_future()
     asked = request(METADATA_KEY, 1, b"\xff\xff\xff\xff", number=-1)
 
@@ -359,7 +358,7 @@ async def unanswered_requests_are_bounded() -> None:
         reader, writer = await relay.connect()
         writes = (request(PRODUCE, 9, number=each) for each in range(count))
         writer.write(b"".join((asked, *writes)))
-        assert await arrived <= request_stream.MOST_PENDING
+        assert await arrived <= request_stream.MAX_PENDING
         assert await next_frame(reader) != metadata(HOST, 1, number=-1)
         writer.close()
 

@@ -1,4 +1,4 @@
-"""What counts as a request in captured bytes and on a captured connection, case by case: only what responses prove."""
+"""In captured bytes, only what responses prove counts as a request."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def payload(key: int, version: int, client_id: bytes = b"\0\4shop", *, rest: byt
         pytest.param(payload(3, 1)[:7], None, id="too-short"),
     ],
 )
-def test_the_fields_of_a_header_decide(
-    data: bytes, expected: tuple[int, int, int, str | None] | None
-) -> None:
+def test_the_fields_of_a_header_decide(data: bytes, expected: tuple[int, int, int, str | None] | None) -> None:
     """Each field is one that a client could have sent, or the bytes are no request."""
     found = read_request(data, strictly=False)
     assert found == (None if expected is None else CapturedRequest(*expected))
@@ -73,9 +71,7 @@ def test_the_fields_of_a_header_decide(
     ("key", "version", "is_request"),
     [(0, 18, True), (0, 19, False), (4, 20, True), (4, 26, False), (999, 0, False)],
 )
-def test_apis_and_versions_are_ones_that_kafka_has_or_will_have_soon(
-    key: int, version: int, is_request: bool
-) -> None:
+def test_apis_and_versions_are_ones_that_kafka_has_or_will_have_soon(key: int, version: int, is_request: bool) -> None:
     """Where bytes may be anything, an unknown API, or a version that is far too new, makes them no request."""
     data = payload(key, version)
     assert (read_request(data, strictly=True) is not None) is is_request
@@ -85,14 +81,10 @@ def test_apis_and_versions_are_ones_that_kafka_has_or_will_have_soon(
 @pytest.mark.parametrize("version", [3, 5, 9])
 def test_the_software_is_read_in_newer_versions_too(version: int) -> None:
     """The fields that name the software stay where they are."""
-    header = RequestHeader(
-        request_api_key=18, request_api_version=version, correlation_id=7, client_id="shop"
-    )
+    header = RequestHeader(request_api_key=18, request_api_version=version, correlation_id=7, client_id="shop")
     body = ApiVersionsRequest(client_software_name="my-app", client_software_version="1.2.3")
     body_version = min(version, NEWEST_VERSION)
-    found = read_request(
-        encode(header, version=2) + encode(body, version=body_version), strictly=False
-    )
+    found = read_request(encode(header, version=2) + encode(body, version=body_version), strictly=False)
     assert found is not None
     assert found.software == ("my-app", "1.2.3")
 
@@ -192,9 +184,7 @@ def _answered(*numbers: int) -> list[Turn]:
         ),
     ],
 )
-def test_responses_prove_what_follows_a_hole(
-    turns: list[Turn], missing: int, counted: int, left_out: int
-) -> None:
+def test_responses_prove_what_follows_a_hole(turns: list[Turn], missing: int, counted: int, left_out: int) -> None:
     """After a missing request, two responses to requests from after it are needed; what came before proves nothing."""
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert segments.pop(missing).data
@@ -212,9 +202,7 @@ def test_responses_prove_what_follows_a_hole(
         pytest.param([exchanged(1), exchanged(2)], 2, id="two-responses"),
         pytest.param([(request(3, 9, 1), response(1) * 2)], 0, id="one-response-twice"),
         pytest.param([*_asked(1), REST, *_answered(1), exchanged(2)], 2, id="rest-of-a-response"),
-        pytest.param(
-            [exchanged(1), (request(30_000, 1, 2), response(2)), exchanged(3)], 0, id="no-such-api"
-        ),
+        pytest.param([exchanged(1), (request(30_000, 1, 2), response(2)), exchanged(3)], 0, id="no-such-api"),
     ],
 )
 def test_a_capture_from_the_middle_needs_two_responses(turns: list[Turn], counted: int) -> None:
@@ -277,7 +265,8 @@ def test_an_unproved_request_counts_only_from_the_beginning(
 
 
 def test_the_longest_table_is_kept() -> None:
-    """The table of a refused ApiVersions request, on the same connection or another one, does not replace the full one."""
+    """The table of a refused ApiVersions request, on the same connection or another one, does not replace the full
+    one."""
     short = bytes.fromhex("0023 00000001 0012 0000 0003")
     refused = (asking(1)[0], response(1, short))
     segments = Conversation().turns(asking(0), refused).closed().segments
@@ -288,7 +277,7 @@ def test_the_longest_table_is_kept() -> None:
 
 def test_requests_without_responses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of writes that get no response only the last ones are remembered, and a response to one of those proves all."""
-    monkeypatch.setattr(captured_connection, "MOST_OUTSTANDING", 2)
+    monkeypatch.setattr(captured_connection, "MAX_OUTSTANDING", 2)
     turns = [*_asked(*range(5)), *_answered(3)]
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert kinds(read(segments)[0]) == {(3, 9): 5}
@@ -296,7 +285,7 @@ def test_requests_without_responses_are_bounded(monkeypatch: pytest.MonkeyPatch)
 
 def test_kinds_of_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one connection only so many kinds of requests are counted; the others are said to be left out."""
-    monkeypatch.setattr(captured_connection, "MOST_KINDS", 2)
+    monkeypatch.setattr(captured_connection, "MAX_KINDS", 2)
     turns = [exchanged(number, api_version=number) for number in range(4)]
     sightings, said = read(Conversation().turns(*turns).segments)
     assert (len(kinds(sightings)), [each.rpartition(": ")[2] for each in said]) == (2, ["2"])
@@ -304,10 +293,8 @@ def test_kinds_of_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_one_that_is_silent_for_longest_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there are too many connections, one that still sends stays open, however old it is."""
-    monkeypatch.setattr(captures, "MOST_CONNECTIONS", 2)
-    first, second, third = (
-        Conversation(CLIENT._replace(port=port)).turns(exchanged(0)).segments for port in (1, 2, 3)
-    )
+    monkeypatch.setattr(captures, "MAX_CONNECTIONS", 2)
+    first, second, third = (Conversation(CLIENT._replace(port=port)).turns(exchanged(0)).segments for port in (1, 2, 3))
     reader = captures._CaptureReader(Sightings())
     for each in [*first[:-1], *second, first[-1], *third]:
         reader.receive(each)
@@ -329,7 +316,8 @@ def _interfaces(path: Path, *link_types: int) -> Path:
 
 
 def test_each_interface_has_its_own_link_type(tmp_path: Path) -> None:
-    """Packets of several interfaces in one file, and of several sections, are read with the link type of their own interface."""
+    """Packets of several interfaces in one file, and of several sections, are read with the link type of their own
+    interface."""
     path = _interfaces(tmp_path / "a.pcapng", pcap.DLT_EN10MB, pcap.DLT_LINUX_SLL, pcap.DLT_RAW)
     other = _interfaces(tmp_path / "b.pcapng", pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + other.read_bytes())

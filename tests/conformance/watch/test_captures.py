@@ -1,4 +1,4 @@
-"""A capture gives the requests that were sent, whatever is missing from it, and never one that was not."""
+"""A capture yields only requests that were sent, whatever is missing from it."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ LINK_TYPES = {
 
 
 @pytest.mark.parametrize("as_pcapng", [False, True], ids=["pcap", "pcapng"])
-@pytest.mark.parametrize(
-    "hosts", [("10.0.0.7", "10.0.0.1"), ("fe80::7", "fe80::1")], ids=["ipv4", "ipv6"]
-)
+@pytest.mark.parametrize("hosts", [("10.0.0.7", "10.0.0.1"), ("fe80::7", "fe80::1")], ids=["ipv4", "ipv6"])
 @pytest.mark.parametrize("link_type", LINK_TYPES.values(), ids=LINK_TYPES)
 def test_each_kind_of_capture_is_read(
     tmp_path: Path, link_type: int, hosts: tuple[str, str], *, as_pcapng: bool
@@ -96,10 +94,7 @@ def test_each_kind_of_capture_is_read(
 
 def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
     """A tag of a VLAN does not matter, nor do padding and packets that are no TCP."""
-    packets = [
-        link_packet(network_packet(each), pcap.DLT_EN10MB, in_vlan=True) + bytes(6)
-        for each in WHOLE.segments
-    ]
+    packets = [link_packet(network_packet(each), pcap.DLT_EN10MB, in_vlan=True) + bytes(6) for each in WHOLE.segments]
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     path = write_capture(tmp_path / "a.pcap", [arp, *packets, b"\0"], pcap.DLT_EN10MB)
     sightings = Sightings()
@@ -214,7 +209,6 @@ def test_a_capture_may_begin_in_the_middle() -> None:
 
 
 def test_the_broker_is_found_by_its_frames() -> None:
-    """Which end is the broker follows from the frames, also if its first segment comes first and its port is the higher one."""
     client, broker = Endpoint("10.0.0.7", 1000), Endpoint("10.0.0.1", 60_000)
     segments = Conversation(client, broker).turns(*TURNS).segments
     later = next(n for n, each in enumerate(segments) if each.source == broker and each.data)
@@ -225,12 +219,8 @@ def test_the_broker_is_found_by_its_frames() -> None:
 @pytest.mark.parametrize(
     "turns",
     [
-        pytest.param(
-            [(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n")], id="http"
-        ),
-        pytest.param(
-            [(request(3, 1, 1), response(9)), (request(3, 1, 2), response(8))], id="other-ids"
-        ),
+        pytest.param([(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n")], id="http"),
+        pytest.param([(request(3, 1, 1), response(9)), (request(3, 1, 2), response(8))], id="other-ids"),
         pytest.param([(request(3, 1, 1), b"")], id="no-response"),
         pytest.param([(b"\0\0\0\x10" + bytes(16), b"\0\0\0\x04\0\0\0\x01")], id="zeros"),
     ],
@@ -255,11 +245,7 @@ def test_encrypted_connections_are_said() -> None:
 
 def test_a_refused_request_counts() -> None:
     """A broker that is known by other connections closed one at once: the request that it refused was sent."""
-    refused = (
-        Conversation(CLIENT._replace(port=50_001))
-        .turns((request(0, 0, 1, "old"), b""))
-        .closed(resets=True)
-    )
+    refused = Conversation(CLIENT._replace(port=50_001)).turns((request(0, 0, 1, "old"), b"")).closed(resets=True)
     sightings, left_out = read(in_order([refused, WHOLE]))
     old = ClientIdentity("old", "10.0.0.7")
     assert (sightings.requests(old), left_out) == ({(0, 0): 1}, [])
@@ -272,8 +258,7 @@ def test_brokers_are_no_clients() -> None:
     replica = [(request(1, 4, n, "broker-2-fetcher-0"), response(n)) for n in range(3)]
     controller = [(request(18, 0, 0, "2"), response(0)), (request(6, 5, 1, "2"), response(1))]
     conversations = [
-        Conversation(CLIENT._replace(port=port)).turns(*turns)
-        for port, turns in ((1, replica), (2, controller))
+        Conversation(CLIENT._replace(port=port)).turns(*turns) for port, turns in ((1, replica), (2, controller))
     ]
     assert read(in_order([*conversations, WHOLE]))[1] == [LEFT_OUT]
     assert kinds(read(in_order([*conversations, WHOLE]))[0]) == SEEN
@@ -300,7 +285,7 @@ def test_ports_are_used_again() -> None:
 
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections whose end is missing do not add up: the one that was silent for longest is read to its end."""
-    monkeypatch.setattr(captures, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(captures, "MAX_CONNECTIONS", 3)
     open_ones = [Conversation(CLIENT._replace(port=number)).turns(*TURNS) for number in range(1, 9)]
     reader = captures._CaptureReader(Sightings())
     for segment in in_order(open_ones):

@@ -1,4 +1,7 @@
-"""The proxy of `watch` keeps its promises whatever a broker says, and planted faults of it are found by the checks of the promises."""
+"""Tests of the proxy of `watch` with hostile brokers and with planted faults.
+
+The proxy keeps its promises whatever a broker sends. The checks of its promises find each planted fault.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ import pytest
 from conformance.watch import proxy
 from conformance.watch import proxy as proxy_module
 from conformance.watch.carrying import Ways, connect, newest_api_versions, tls_for_application
-from conformance.watch.proxy import LONGEST_OBSTACLE, MOST_BROKERS, CannotListen, WatchProxy
+from conformance.watch.proxy import MAX_BROKERS, MAX_OBSTACLE, CannotListen, WatchProxy
 from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.report import report_of
 from conformance.watch.request_stream import Pending, RequestHeaders, SaslTokens
 from conformance.watch.responses import HeldResponse
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
-from fixtures.recording_proxy.frames import LARGEST_READ_BYTES, QUICK_BYTES
+from fixtures.recording_proxy.frames import MAX_READ_BYTES, QUICK_BYTES
 from tests.conformance.watch.relay import (
     HOST,
     METADATA_KEY,
@@ -166,9 +169,7 @@ def test_tls_is_spoken_on_both_sides(tmp_path: Path) -> None:
     """Brokers and the application have TLS of their own; each trusts the authority of its side."""
     any_port = Address(HOST, 0)
     of_brokers, of_proxy = (tls_for_application(tmp_path / name, any_port) for name in ("a", "b"))
-    to_brokers, to_proxy = (
-        ssl.create_default_context(cafile=tmp_path / name) for name in ("a", "b")
-    )
+    to_brokers, to_proxy = (ssl.create_default_context(cafile=tmp_path / name) for name in ("a", "b"))
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await next_frame(reader)
@@ -284,14 +285,12 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_address_cannot_be_reached(name: str) -> None:
-    """It is an obstacle like any other, not an error of the proxy."""
     with pytest.raises(OSError, match=r"."):
         asyncio.run(connect(ODD[name], Ways()))
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_address_to_listen_on_is_refused(name: str) -> None:
-    """It comes from the command line; the sentence names it."""
     proxy = WatchProxy(Watcher(lambda: 0), Ways())
     with pytest.raises(CannotListen, match=r"^cannot listen on .*: ."):
         asyncio.run(proxy.listen(ODD[name], []))
@@ -312,7 +311,7 @@ def test_a_broker_with_an_odd_address_is_an_obstacle(name: str) -> None:
 
     (obstacle,) = asyncio.run(asyncio.wait_for(act(), ENOUGH_S))
     assert obstacle.startswith(str(ODD[name])[:100])
-    assert len(obstacle) <= LONGEST_OBSTACLE
+    assert len(obstacle) <= MAX_OBSTACLE
     assert not errors
 
 
@@ -343,7 +342,7 @@ def test_others_are_served_while_metadata_is_decoded(monkeypatch: pytest.MonkeyP
 
 def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
     """The client may find the brokers themselves in it, and what it sends there is not seen."""
-    large = response(bytes(LARGEST_READ_BYTES), number=2)
+    large = response(bytes(MAX_READ_BYTES), number=2)
 
     async def act() -> tuple[str, ...]:
         async with relayed(answering(large)) as relay:
@@ -354,7 +353,7 @@ def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
             return report_of(sightings, {}, ()).all_remarks
 
     assert asyncio.run(asyncio.wait_for(act(), ENOUGH_S))[-1] == (
-        f"a Metadata v1 response of {LARGEST_READ_BYTES + 4} bytes is not read, "
+        f"a Metadata v1 response of {MAX_READ_BYTES + 4} bytes is not read, "
         "so the client may connect to brokers directly"
     )
 
@@ -368,7 +367,7 @@ def test_brokers_without_end_get_no_listen_addresses(monkeypatch: pytest.MonkeyP
         return 1
 
     def decode(*_: object) -> tuple[HostAndPort, ...]:
-        return tuple((HOST, port) for port in range(2 * MOST_BROKERS))
+        return tuple((HOST, port) for port in range(2 * MAX_BROKERS))
 
     async def act() -> None:
         async with relayed(serve_tables) as relay:
@@ -377,4 +376,4 @@ def test_brokers_without_end_get_no_listen_addresses(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(proxy_module, "addresses_in", decode)
     monkeypatch.setattr(proxy_module.WatchProxy, "_port_of", port_of)
     asyncio.run(asyncio.wait_for(act(), ENOUGH_S))
-    assert len(asked) == MOST_BROKERS + 1
+    assert len(asked) == MAX_BROKERS + 1

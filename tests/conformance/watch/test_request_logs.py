@@ -1,4 +1,4 @@
-"""Files of request logs are read whole, whatever became of them: rotated, compressed, cut, growing."""
+"""Request logs are read completely: rotated, compressed, cut off or growing."""
 
 from __future__ import annotations
 
@@ -137,9 +137,7 @@ def test_what_was_not_read_is_said(tmp_path: Path) -> None:
 
 def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
     """What the brokers list in ApiVersions responses is returned with the requests."""
-    assert read(written(tmp_path / "a.log", IN_2_8)).tables == {
-        "127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}
-    }
+    assert read(written(tmp_path / "a.log", IN_2_8)).tables == {"127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}}
 
 
 def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -257,7 +255,6 @@ def test_the_software_is_that_of_the_same_client(other: LoggedRequest) -> None:
 
 
 def test_requests_of_brokers_are_said_after_later_looks() -> None:
-    """That requests between brokers were left out is remembered."""
     clients, sightings = added({LATER._replace(api_key=6): 1}, {ASKING._replace(client_id="x"): 1})
     assert (clients.has_brokers, [each.client_id for each in sightings.clients]) == (True, ["x"])
 
@@ -287,10 +284,9 @@ def _new_lines(file: _GrowingFile) -> list[bytes]:
     return [line for lines in file.new_lines() for line in lines]
 
 
-def test_a_replaced_file_is_read_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lines that come while a file is replaced are read, the last without its end too, and a longer new file from its start."""
+def test_a_replaced_file_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that come while a file is replaced are read, the last without its end too, and a longer new file from
+    its start."""
     path, old = tmp_path / "requests.log", tmp_path / "requests.log.1"
     path.write_bytes(b"one\n")
     file = _GrowingFile(path)
@@ -311,7 +307,7 @@ def test_a_replaced_file_is_read_to_its_end(
 
 def test_a_line_that_is_too_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has no line end is kept only up to the longest possible line."""
-    monkeypatch.setattr(request_logs, "_LONGEST_LINE_BYTES", 3)
+    monkeypatch.setattr(request_logs, "_MAX_LINE_BYTES", 3)
     lines = _Lines()
     assert [lines.of(each) for each in (b"a\nbcd", b"e", b"f\ng")] == [[b"a"], [], [b"f"]]
     assert (lines.rest(), lines.rest()) == ([b"g"], [])

@@ -1,4 +1,7 @@
-"""Watching and following end with the command, after a time, or on a signal; watching begins only with a cluster that can be reached."""
+"""Watching ends with the command, after a time limit or on a signal.
+
+The same holds for following captures and request logs. Watching begins only if the cluster can be reached.
+"""
 
 from __future__ import annotations
 
@@ -181,9 +184,7 @@ def test_a_command_that_cannot_be_executed_is_refused(tmp_path: Path) -> None:
 
 def test_what_cannot_be_rehearsed_is_said() -> None:
     """An API of which the cluster and the release serve no version in common is named."""
-    report = watched(
-        time_s=0.2, rehearsed="apache-kafka-4.0.2", handler=serve_old_configs, asked_version=1
-    )
+    report = watched(time_s=0.2, rehearsed="apache-kafka-4.0.2", handler=serve_old_configs, asked_version=1)
     assert "cannot be rehearsed on this cluster: DescribeConfigs" in report.remarks[-1]
     served = watched(time_s=0.2, rehearsed="apache-kafka-4.0.2")
     assert served.rehearsed == "apache-kafka-4.0.2"
@@ -204,7 +205,6 @@ def test_a_cluster_that_is_not_there_is_refused() -> None:
 
 
 def test_a_slow_resolver_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may take a minute to say that it knows no such name; the command ends before."""
     go = threading.Event()
     gave_up: list[str] = []
 

@@ -1,4 +1,7 @@
-"""What was seen of clients is counted within bounds, and the proxy, the capture and the request log of one broker show the same."""
+"""Observed clients are counted within memory bounds.
+
+The proxy, the capture and the request log of one broker yield the same counts.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,7 @@ def test_the_rows_are_the_same() -> None:
     said = read_captures([FOLDER / "requests.pcap"], captured)
     read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
-    without_user = [
-        (replace(client, principal=None), logged.requests(client)) for client in logged.clients
-    ]
+    without_user = [(replace(client, principal=None), logged.requests(client)) for client in logged.clients]
     assert [(each, captured.requests(each)) for each in captured.clients] == without_user
     asked = [[each.of(client).asked for client in each.clients] for each in (captured, logged)]
     assert asked[0] == asked[1]
@@ -113,7 +114,7 @@ def test_a_client_that_names_its_software_on_one_connection_alone_asks() -> None
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients, kinds of requests, connections and sentences are kept up to a limit, and the result says so."""
-    monkeypatch.setattr(sightings, "MOST_CLIENTS", 2)
+    monkeypatch.setattr(sightings, "MAX_CLIENTS", 2)
     seen = Sightings()
     for number in range(5):
         seen.add(ClientIdentity(str(number), "h"), 3, 1)
@@ -121,12 +122,12 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen.are_incomplete
     assert "more than 2 clients" in next(iter(seen.cannot_see))
     client = seen.clients[0]
-    for number in range(sightings.MOST_VERSIONS + 5):
+    for number in range(sightings.MAX_VERSIONS + 5):
         seen.add(client, number, 0, connection=number)
         seen.note(client, str(number))
-    assert len(seen.requests(client)) == sightings.MOST_VERSIONS
-    assert len(seen.of(client).connections) == sightings.MOST_CONNECTIONS
-    assert len(seen.of(client).notes) == sightings.MOST_NOTES
+    assert len(seen.requests(client)) == sightings.MAX_VERSIONS
+    assert len(seen.of(client).connections) == sightings.MAX_CONNECTIONS
+    assert len(seen.of(client).notes) == sightings.MAX_NOTES
 
 
 def head_of(frame: bytes) -> RequestHead:
@@ -138,8 +139,8 @@ def head_of(frame: bytes) -> RequestHead:
 
 def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients, their software, and what the oracle is shown have limits; requests are counted further."""
-    monkeypatch.setattr(watcher, "MOST_JUDGED", 5)
-    monkeypatch.setattr(watcher, "MOST_CLIENTS", 20)
+    monkeypatch.setattr(watcher, "MAX_JUDGED", 5)
+    monkeypatch.setattr(watcher, "MAX_CLIENTS", 20)
     seen = Watcher(lambda: 0)
     for number in range(300):
         connection = seen.opened("10.0.0.1", 0)
@@ -154,16 +155,15 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not seen._open
     kept = seen._judged.values()
     assert len(kept) <= 5
-    assert all(len(each.connections) <= recording.MOST_CONNECTIONS for each in kept)
-    assert all(len(each.requests) <= recording.MOST_REQUESTS for each in kept)
+    assert all(len(each.connections) <= recording.MAX_CONNECTIONS for each in kept)
+    assert all(len(each.requests) <= recording.MAX_REQUESTS for each in kept)
     assert len(seen._software) <= 20
-    assert len(seen.sightings.clients) <= sightings.MOST_CLIENTS
+    assert len(seen.sightings.clients) <= sightings.MAX_CLIENTS
     found = [seen.sightings.of(each).requests.total() for each in seen.sightings.clients]
     assert sum(found) == seen.requests == 900
 
 
 def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
-    """It makes no client of its own, also if the requests before it were counted already; and what was not read is no success."""
     seen = Watcher(lambda: 0)
     connection = seen.opened("10.0.0.1", 0)
     seen.requested(connection, head_of(request(3, 4)))
@@ -182,9 +182,7 @@ def _exchange(seen: Watcher, *frames: bytes, answers: tuple[bytes, ...]) -> None
     for frame, answer in zip(frames, answers, strict=True):
         head = head_of(frame)
         seen.requested(connection, head)
-        (seen.take_table if head.api_key == API_VERSIONS else seen.answered)(
-            connection, head, answer
-        )
+        (seen.take_table if head.api_key == API_VERSIONS else seen.answered)(connection, head, answer)
     seen.closed(connection, by_client=True)
     seen.over(connection)
 

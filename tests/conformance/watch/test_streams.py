@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
-from conformance.watch.request_stream import MOST_TOKENS, Pending, RequestHead, RequestHeaders
+from conformance.watch.request_stream import MAX_TOKENS, Pending, RequestHead, RequestHeaders
 from conformance.watch.responses import (
-    MOST_HELD_BYTES,
-    MOST_TABLE_BYTES,
+    MAX_HELD_BYTES,
+    MAX_TABLE_BYTES,
     UNKNOWN_TAG,
     EndpointHider,
     HeldResponse,
@@ -36,11 +36,10 @@ FETCH_17 = (
     + bytes.fromhex("02000000000006000000000000000000000000000000000000000000000000")
     + bytes.fromhex("020000000000000001000000000000000200ffffffff040102030000")
 )
-"""A Fetch response v17 after its correlation id, up to the tags: one topic, one partition, one aborted transaction, three bytes of records."""
+"""A Fetch response v17 after its correlation id, up to the tags: one topic, one partition, one aborted transaction,
+three bytes of records."""
 PRODUCE_10 = (
-    bytes.fromhex("00 02 02 74 02 00000000 0006")
-    + bytes(24)
-    + bytes.fromhex("02 00000001 00 00 00 00 00 00000000")
+    bytes.fromhex("00 02 02 74 02 00000000 0006") + bytes(24) + bytes.fromhex("02 00000001 00 00 00 00 00 00000000")
 )
 """A Produce response v10 after its correlation id, up to the tags: one topic "t", one partition, one record error."""
 CASES = {"fetch": (1, 17, FETCH_17), "produce": (PRODUCE, 10, PRODUCE_10)}
@@ -70,12 +69,7 @@ def test_a_response_without_brokers_is_passed_as_it_is(case: str) -> None:
 
 def test_only_newer_versions_name_brokers() -> None:
     """Produce names brokers since v10, Fetch since v16, and no other API after its records."""
-    named = {
-        (key, version)
-        for key in (0, 1, 3)
-        for version in range(30)
-        if names_endpoints(key, version)
-    }
+    named = {(key, version) for key in (0, 1, 3) for version in range(30) if names_endpoints(key, version)}
     assert named == {(0, 10), (0, 11), (0, 12), (0, 13), (1, 16), (1, 17), (1, 18)}
 
 
@@ -93,11 +87,7 @@ def test_headers_are_read_however_a_stream_is_cut(size: int) -> None:
     )
     seen: list[RequestHead] = []
     headers = RequestHeaders(seen.append)
-    passed = [
-        bytes(part)
-        for at in range(0, len(stream), size)
-        for part in headers.feed(stream[at : at + size])
-    ]
+    passed = [bytes(part) for at in range(0, len(stream), size) for part in headers.feed(stream[at : at + size])]
     assert b"".join(passed) == stream
     assert [(each.api_key, each.correlation_id, each.client_id) for each in seen] == [
         (SASL_HANDSHAKE, 1, b"app"),
@@ -132,9 +122,7 @@ def _asked(*heads: tuple[int, int, int]) -> Pending:
     return pending
 
 
-def _responses(
-    *heads: tuple[int, int, int], unread: list[tuple[int, int]] | None = None
-) -> Responses:
+def _responses(*heads: tuple[int, int, int], unread: list[tuple[int, int]] | None = None) -> Responses:
     """Return the responses to requests; of each that is not read the API key and the size are added to a list."""
 
     def on_unread(head: RequestHead, size: int) -> None:
@@ -154,25 +142,17 @@ def test_only_what_names_brokers_is_held(size: int) -> None:
     )
     responses = _responses((PRODUCE, 7, 1), (PRODUCE, 7, 2), (METADATA_KEY, 1, 3), (PRODUCE, 7, 4))
     stream = before + named + after
-    parts = [
-        part
-        for at in range(0, len(stream), size)
-        for part in responses.feed(stream[at : at + size])
-    ]
+    parts = [part for at in range(0, len(stream), size) for part in responses.feed(stream[at : at + size])]
     held = [part for part in parts if isinstance(part, HeldResponse)]
     assert [part.payload for part in held] == [named[4:]]
-    assert (
-        b"".join(b"" if isinstance(part, HeldResponse) else bytes(part) for part in parts)
-        == before + after
-    )
+    assert b"".join(b"" if isinstance(part, HeldResponse) else bytes(part) for part in parts) == before + after
     assert responses.is_between_frames
 
 
-@pytest.mark.parametrize(
-    ("api_key", "most"), [(API_VERSIONS_KEY, MOST_TABLE_BYTES), (METADATA_KEY, MOST_HELD_BYTES)]
-)
+@pytest.mark.parametrize(("api_key", "most"), [(API_VERSIONS_KEY, MAX_TABLE_BYTES), (METADATA_KEY, MAX_HELD_BYTES)])
 def test_a_huge_response_is_passed_unread(api_key: int, most: int) -> None:
-    """Tables are kept with the client's requests, and decoding metadata takes seconds for each MiB; what is not read is said."""
+    """Tables are kept with the client's requests, and decoding metadata takes seconds for each MiB; what is not read
+    is said."""
     unread: list[tuple[int, int]] = []
     responses = _responses((api_key, 0, 1), (api_key, 0, 2), unread=unread)
     (read,) = responses.feed(response(bytes(most - 4), number=1))
@@ -235,10 +215,9 @@ def test_a_token_may_look_like_a_request() -> None:
 
 
 def test_a_client_that_is_not_recognized_after_its_tokens_is_said() -> None:
-    """More frames than any mechanism exchanges are no tokens: the rest is passed on unread, and not taken for nothing."""
+    """More frames than any mechanism exchanges are no tokens: the rest is passed on unread, and not taken for
+    nothing."""
     headers = RequestHeaders(lambda head: None)
-    frames = [encode_frame(HANDSHAKE), *[encode_frame(TOKEN)] * (MOST_TOKENS + 1)]
-    assert b"".join(bytes(part) for each in frames for part in headers.feed(each)) == b"".join(
-        frames
-    )
+    frames = [encode_frame(HANDSHAKE), *[encode_frame(TOKEN)] * (MAX_TOKENS + 1)]
+    assert b"".join(bytes(part) for each in frames for part in headers.feed(each)) == b"".join(frames)
     assert "after SaslHandshake" in headers.problem

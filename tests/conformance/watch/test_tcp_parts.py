@@ -47,9 +47,7 @@ def test_numbers_begin_again() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "segments", [[(3, b"de", 2), (3, b"defg", 4)], [(3, b"defg", 4), (3, b"", 4)]]
-)
+@pytest.mark.parametrize("segments", [[(3, b"de", 2), (3, b"defg", 4)], [(3, b"defg", 4), (3, b"", 4)]])
 def test_the_most_that_was_captured_waits(segments: list[tuple[int, bytes, int]]) -> None:
     """Of two segments that begin with the same byte the longer one is kept, and of those the one with more bytes."""
     order = order_from()
@@ -67,11 +65,11 @@ def test_what_the_other_end_has_received_is_missing() -> None:
 
 def test_few_segments_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """If too many wait, or too many bytes, what is before them counts as missing."""
-    monkeypatch.setattr(tcp_packets, "MOST_WAITING", 2)
+    monkeypatch.setattr(tcp_packets, "MAX_WAITING", 2)
     order = order_from()
     assert received(order, (2, b"c", 1), (4, b"e", 1)) == []
     assert received(order, (6, b"g", 1)) == [Piece(b"", 2), Piece(b"c", begins_segment=True)]
-    monkeypatch.setattr(tcp_packets, "MOST_WAITING_BYTES", 3)
+    monkeypatch.setattr(tcp_packets, "MAX_WAITING_BYTES", 3)
     order = order_from()
     assert received(order, (2, b"cdef", 4)) == []
     assert received(order, (8, b"i", 1)) == [Piece(b"", 2), Piece(b"cdef", begins_segment=True)]
@@ -91,9 +89,7 @@ def test_a_frame_has_a_possible_size() -> None:
         assert reader.is_lost is is_lost
 
 
-@pytest.mark.parametrize(
-    "before", [b"\0\0", struct.pack(">i", 100) + b"abcdef"], ids=["size", "payload"]
-)
+@pytest.mark.parametrize("before", [b"\0\0", struct.pack(">i", 100) + b"abcdef"], ids=["size", "payload"])
 def test_reading_begins_anew(before: bytes) -> None:
     """Where a frame is known to begin, nothing is left of the one before."""
     reader = FrameBeginnings(lambda payload: 4, 1000)
@@ -132,9 +128,7 @@ def in_ip6(inner: tcp.TCP) -> bytes:
     return head + bytes(15) + b"\1" + bytes(15) + b"\2" + body
 
 
-def read(
-    tmp_path: Path, data: bytes, *, snaplen: int = 65_535
-) -> tuple[list[Segment], Counter[Packets]]:
+def read(tmp_path: Path, data: bytes, *, snaplen: int = 65_535) -> tuple[list[Segment], Counter[Packets]]:
     """Return the segments of a capture of one packet, and what was counted."""
     counts: Counter[Packets] = Counter()
     path = write_capture(tmp_path / "a.pcap", [data], pcap.DLT_RAW, snaplen=snaplen)
@@ -172,9 +166,7 @@ def test_a_segment_that_was_cut_has_its_size(tmp_path: Path) -> None:
         (tcp.TH_RST, (False, None, False, True)),
     ],
 )
-def test_flags_are_read(
-    tmp_path: Path, flags: int, expected: tuple[bool, int | None, bool, bool]
-) -> None:
+def test_flags_are_read(tmp_path: Path, flags: int, expected: tuple[bool, int | None, bool, bool]) -> None:
     """Beginning, acknowledgement, end and reset are distinguished."""
     ((segment,), _) = read(tmp_path, in_ip(packet(flags=flags)))
     assert (segment.opens, segment.acknowledged, segment.ends, segment.resets) == expected
@@ -182,7 +174,5 @@ def test_flags_are_read(
 
 def test_other_protocols_are_counted(tmp_path: Path) -> None:
     """A packet of UDP is no segment."""
-    segments, counts = read(
-        tmp_path, in_ip(udp.UDP(sport=1, dport=9092, data=b"abc"), protocol=ip.IP_PROTO_UDP)
-    )
+    segments, counts = read(tmp_path, in_ip(udp.UDP(sport=1, dport=9092, data=b"abc"), protocol=ip.IP_PROTO_UDP))
     assert (segments, counts) == ([], {Packets.OTHERS: 1})

@@ -1,4 +1,8 @@
-"""Predictions follow from what a client sent and what a release serves; reports say them for people, for tickets and for machines."""
+"""Tests of predictions and of the reports about them.
+
+Predictions follow from what a client sent and what a release serves. Reports exist for people, for tickets and for
+machines.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +126,8 @@ def test_the_sentence_names_the_request_and_the_release() -> None:
 
 
 def test_an_older_release_is_predicted_too() -> None:
-    """A client may know the older version that an older release serves; a version that it used before is refused since no release."""
+    """A client may know the older version that an older release serves; a version that it used before is refused
+    since no release."""
     found = predicted(ASKS, (METADATA, 12), release="apache-kafka-2.3.1")
     assert found.outcome is CANNOT_SAY
     assert found.decisions[-1].refused_since == ""
@@ -133,9 +138,7 @@ def test_an_older_release_is_predicted_too() -> None:
     ("sent", "watched_maximum", "outcome"),
     [((4,), 4, CANNOT_SAY), ((4, 3), 3, WORKS), ((4, 3), 4, CANNOT_SAY), ((3,), 4, WORKS)],
 )
-def test_asking_itself_is_judged(
-    sent: tuple[int, ...], watched_maximum: int, outcome: PredictedOutcome
-) -> None:
+def test_asking_itself_is_judged(sent: tuple[int, ...], watched_maximum: int, outcome: PredictedOutcome) -> None:
     """A client that was seen to fall back to an older ApiVersions works with a release that refuses the newer one."""
     watched = {**OF_3_9, 18: Range(0, watched_maximum)}
     requests = [*((18, each) for each in sent), (METADATA, 4)]
@@ -150,9 +153,7 @@ def test_asking_itself_is_judged(
         (78, "share.version", "apache-kafka-4.2.1", "apache-kafka-4.1.2"),
     ],
 )
-def test_an_api_needs_its_feature(
-    api_key: int, feature: str, first_release: str, last_without: str
-) -> None:
+def test_an_api_needs_its_feature(api_key: int, feature: str, first_release: str, last_without: str) -> None:
     """An API that a release lists while its feature is off is refused there: nothing can be said."""
     version = 0 if api_key == 68 else 1
     watched = {**OF_3_9, api_key: Range(0, version)}
@@ -166,7 +167,6 @@ def test_an_api_needs_its_feature(
 
 
 def test_the_worst_prediction_counts() -> None:
-    """One client that breaks is worse than one of which nothing can be said; nothing seen is no success."""
     works, breaks = predicted((METADATA, 1)), predicted((PRODUCE, 0))
     unknown = predicted(ASKS)
     assert worst([works]) is WORKS
@@ -182,10 +182,9 @@ def test_a_release_without_a_table_is_refused_by_name() -> None:
 
 
 def test_what_older_code_reads_is_not_served() -> None:
-    """0.10.0 and 0.10.1 close on no version of Fetch, but serve only those that they list, so no newer one is refused since then."""
-    served = [
-        each for each in range(20) if release_named("apache-kafka-0.10.1.1").serves(FETCH, each)
-    ]
+    """0.10.0 and 0.10.1 close on no version of Fetch, but serve only those that they list, so no newer one is
+    refused since then."""
+    served = [each for each in range(20) if release_named("apache-kafka-0.10.1.1").serves(FETCH, each)]
     assert served == [0, 1, 2, 3]
     assert release_named("apache-kafka-2.3.1").refused_since(FETCH, 16) == ""
     assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"
@@ -216,9 +215,7 @@ def test_sentences_can_be_pasted(report: WatchReport) -> None:
     works, breaks = sentences(report)
     assert works.endswith("works with apache-kafka-3.9.2: every request that was seen is served.")
     assert "breaks with apache-kafka-4.4.0: Produce v2 is refused since 4.0" in breaks
-    assert sentences(report_of(Sightings(), {}, [])) == [
-        "no client sent a request, so nothing can be said."
-    ]
+    assert sentences(report_of(Sightings(), {}, [])) == ["no client sent a request, so nothing can be said."]
 
 
 def test_markdown_and_terminal_show_no_markup_of_a_client(report: WatchReport) -> None:
@@ -260,7 +257,6 @@ def test_releases_stay_whole_at_any_width(width: int) -> None:
 
 
 def test_what_is_known_of_each_release_is_said(report: WatchReport) -> None:
-    """One release of which nothing can be said does not hide that every client works with another one."""
     seen = Sightings()
     for request in ((18, 3), (3, 12), (68, 0)):
         seen.add(KNOWN, *request)
@@ -344,15 +340,13 @@ def test_a_command_that_failed_shows_no_success() -> None:
 
 def test_clients_that_were_left_out_are_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there were more clients than are kept, nothing can be said of all of them."""
-    monkeypatch.setattr(sightings, "MOST_CLIENTS", 1)
+    monkeypatch.setattr(sightings, "MAX_CLIENTS", 1)
     seen = Sightings()
     release = release_named("apache-kafka-4.4.0")
     for name in ("one", "two"):
         seen.add(ClientIdentity(name, "h"), 3, 1)
     report = report_of(seen, {}, [release])
-    assert [each.outcome for row in report.rows for each in row.predictions] == [
-        PredictedOutcome.WORKS
-    ]
+    assert [each.outcome for row in report.rows for each in row.predictions] == [PredictedOutcome.WORKS]
     assert report.outcome is PredictedOutcome.CANNOT_SAY
 
 

@@ -1,4 +1,4 @@
-"""Requests, and what each release line of Apache Kafka does with them, as literals.
+"""Requests and the reaction of each release line of Apache Kafka, as literals.
 
 A row holds a name, the payload in hexadecimal (the frame without its size prefix) and, for the first line and
 for each line that changes it, the reaction in the words of `release_lines.in_words`. Correlation id 7, client
@@ -14,8 +14,7 @@ from collections.abc import Mapping
 Row = tuple[str, str, Mapping[str, str]]
 
 V0, V1, V2, V3, V4, V5, V6, V99 = (
-    f"0012 {version} 00000007 0001 61"
-    for version in ("0000", "0001", "0002", "0003", "0004", "0005", "0006", "0063")
+    f"0012 {version} 00000007 0001 61" for version in ("0000", "0001", "0002", "0003", "0004", "0005", "0006", "0063")
 )
 V0_TO_CLIENT_ID = "0012 0000 00000007"
 NAMES = "0261 0231"

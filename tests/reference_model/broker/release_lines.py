@@ -1,4 +1,4 @@
-"""The release lines on which literals check the oracle, and the oracle's decisions in words."""
+"""Release lines on which literals check the oracle, and its decisions as text."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ def decisions(payload: str, *, identity: Identity = IDENTITY) -> dict[str, str]:
     """Return what the oracle allows for a payload (hexadecimal) on every line, in words."""
     return {
         release: " or ".join(
-            in_words(reaction)
-            for reaction in reactions(bytes.fromhex(payload), profile_at(release), identity)
+            in_words(reaction) for reaction in reactions(bytes.fromhex(payload), profile_at(release), identity)
         )
         for release in LINES
     }

@@ -1,4 +1,7 @@
-"""One connection to the reference broker: pieces, pipelining, states and how it ends."""
+"""Tests of one connection to the reference broker.
+
+They check requests in pieces, pipelining, states and the end of the connection.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +60,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0 + REFUSED_VERSION + REFUSED_NAME + SERVED_V0)
     served = "00000016 00000007 0000 00000002 0000 0000 000d 0012 0000 0005"
-    expected = (
-        f"{served} 00000010 00000007 0023 00000001 0012 0000 0005"
-        f" 0000000c 00000007 002a 01 00000000 00 {served}"
-    )
+    expected = f"{served} 00000010 00000007 0023 00000001 0012 0000 0005 0000000c 00000007 002a 01 00000000 00 {served}"
     assert connection.data_to_send() == bytes.fromhex(expected)
     assert connection.state is OPEN
 
@@ -178,9 +178,7 @@ BYTES_OF_EVENT = {
 
 @pytest.mark.parametrize("event", [*BYTES_OF_EVENT, ConnectionEvent.END_OF_STREAM])
 @pytest.mark.parametrize("state", TO_STATE)
-def test_event_moves_a_connection_or_cannot_reach_it(
-    state: ConnectionState, event: ConnectionEvent
-) -> None:
+def test_event_moves_a_connection_or_cannot_reach_it(state: ConnectionState, event: ConnectionEvent) -> None:
     """Each pair of state and event is in the table, or its bytes do not change the state."""
     release = "0.11.0.3"
     connection = connect(release)
@@ -328,9 +326,7 @@ def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int])
         pytest.param({"skipped_bytes": 4}, OPEN, id="reads-on"),
     ],
 )
-def test_defect_can_change_what_a_refused_size_does(
-    change: dict[str, int], state: ConnectionState
-) -> None:
+def test_defect_can_change_what_a_refused_size_does(change: dict[str, int], state: ConnectionState) -> None:
     """A defect of the size stage may answer, keep the connection open, or read on after the size."""
 
     def act(ending: StreamEnd) -> None:
@@ -364,9 +360,7 @@ def test_reset_ends_the_connection_and_shows_what_is_left() -> None:
     seen = []
     tampering = Tampering(
         stage=Stage.RESET,
-        act=lambda ending: seen.append(
-            (ending.unread, ending.connection.backlog, ending.connection.neighbours)
-        ),
+        act=lambda ending: seen.append((ending.unread, ending.connection.backlog, ending.connection.neighbours)),
     )
     broker = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering)
     neighbour, connection = broker.connect(), broker.connect()
@@ -409,9 +403,7 @@ def test_frames_of_a_connection_and_of_a_read_are_counted() -> None:
 
 def test_defect_can_close_before_it_answers() -> None:
     """A connection that a defect drops at any stage stays closed."""
-    connection = connect_to_small_broker(
-        Tampering(stage=Stage.ANSWER, act=lambda context: context.connection.drop())
-    )
+    connection = connect_to_small_broker(Tampering(stage=Stage.ANSWER, act=lambda context: context.connection.drop()))
     connection.receive_data(SERVED_V0)
     assert connection.state is CLOSED
     assert connection.data_to_send() != b""

@@ -1,4 +1,7 @@
-"""What a broker knows about its clients' software: counts, log entries and Jolokia's metrics."""
+"""Tests of what a broker knows about its clients' software.
+
+The sources are counts, log entries and Jolokia's metrics.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,13 @@ NAMED = build_request(version=3, software=Software("a.b", "1-2")).data
 RENAMED = build_request(version=5, software=Software("c", "3")).data
 REFUSED = build_request(version=3, software=Software("_", "1")).data
 HALF_GIVEN = build_request(version=5, node_id=1).data
-WRONG_IDS = build_request(
-    version=5, software=Software("c", "3"), cluster_id="other", node_id=1
-).data
+WRONG_IDS = build_request(version=5, software=Software("c", "3"), cluster_id="other", node_id=1).data
 UNREADABLE = build_request(version=3, body=b"").data
 V0, V99 = (build_request(version=version).data for version in (0, 99))
 METADATA = bytes.fromhex("0000000a 0003 0001 00000007 ffff")
 
 
-def broker(
-    tampering: Tampering | None = None, log: list[dict[str, Any]] | None = None
-) -> ReferenceBroker:
+def broker(tampering: Tampering | None = None, log: list[dict[str, Any]] | None = None) -> ReferenceBroker:
     """Return a broker whose answers are short."""
     return ReferenceBroker(
         profile=SMALL,

@@ -1,4 +1,7 @@
-"""The oracle compared with literals: one request, and how each release line reacts; several outcomes only for a documented reason."""
+"""Tests of the oracle against literals: one request and its allowed reactions.
+
+The literals state the reaction of each release line. The oracle allows several outcomes only for a documented reason.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +55,8 @@ def test_request_gets_what_its_release_gives(payload: str, since: Mapping[str, s
         pytest.param(Identity(), "00 ffffffff", "0 v5 table", id="nothing-to-check"),
         pytest.param(Identity(), "03 6d65 00000001", "0 v5 table or 129 v5", id="nothing-known"),
         pytest.param(Identity(), "00 00000001", "42 v5", id="half-given-is-wrong-anyway"),
-        pytest.param(
-            Identity(cluster_id="me"), "03 6d65 00000001", "0 v5 table or 129 v5", id="no-node"
-        ),
-        pytest.param(
-            Identity(node_id=1), "03 6d65 00000001", "0 v5 table or 129 v5", id="no-cluster"
-        ),
+        pytest.param(Identity(cluster_id="me"), "03 6d65 00000001", "0 v5 table or 129 v5", id="no-node"),
+        pytest.param(Identity(node_id=1), "03 6d65 00000001", "0 v5 table or 129 v5", id="no-cluster"),
         pytest.param(IDENTITY, "03 6d65 00000001", "0 v5 table", id="both-known"),
     ],
 )
@@ -78,9 +77,7 @@ def test_unknown_identity_allows_both_answers(identity: Identity, ids: str, allo
         pytest.param("4.4.0", "0048 0001", "0048 0000", id="telemetry-4.4-unlisted"),
     ],
 )
-def test_served_request_of_another_api_is_not_judged(
-    release: str, refused: str, served: str
-) -> None:
+def test_served_request_of_another_api_is_not_judged(release: str, refused: str, served: str) -> None:
     """A version outside the table's range closes; one inside it is not modelled."""
     profile = profile_at(release)
     (reaction,) = reactions(bytes.fromhex(f"{refused} 00000007 ffff"), profile, IDENTITY)
@@ -156,8 +153,7 @@ def test_every_version_that_is_not_served_gets_35(release: str) -> None:
         ),
         pytest.param(
             "0012 ffff 00000007 0000",
-            "UNSUPPORTED_VERSION (35) in v0 listing itself"
-            " (KIP-511.unsupported-version-answered-in-v0)",
+            "UNSUPPORTED_VERSION (35) in v0 listing itself (KIP-511.unsupported-version-answered-in-v0)",
             id="answer",
         ),
         pytest.param(
@@ -200,9 +196,7 @@ def profile_for(release: str, state: ConnectionState) -> Profile:
     return profile_of(release, quorum=QUORUMS[release], listener=listener)
 
 
-def choices_of(
-    payload: bytes, release: str, state: ConnectionState, identity: Identity
-) -> set[Choice | None]:
+def choices_of(payload: bytes, release: str, state: ConnectionState, identity: Identity) -> set[Choice | None]:
     """Return the reasons of the outcomes that are allowed, if there are several."""
     try:
         allowed = reactions(payload, profile_for(release, state), identity, state=state)
@@ -231,7 +225,5 @@ def test_every_documented_reason_is_used() -> None:
     payloads = [bytes.fromhex(payload) for rows in TABLES.values() for _, payload, _ in rows]
     states = (ConnectionState.OPEN, ConnectionState.WRAPPED_TOKENS)
     releases = ("0.11.0.3", "2.8.2", "4.4.0")
-    used = set().union(
-        *(choices_of(*each) for each in product(payloads, releases, states, (IDENTITY, NOBODY)))
-    )
+    used = set().union(*(choices_of(*each) for each in product(payloads, releases, states, (IDENTITY, NOBODY))))
     assert used == set(Choice) - OF_LOST_ANSWERS

@@ -69,9 +69,7 @@ def test_varint_without_an_end_is_unreadable(data: str) -> None:
         pytest.param("0012 0003 ffffffff 0002 ff61 00", "\ufffda", 0, 13, id="replaced-bytes"),
     ],
 )
-def test_header_is_read_with_its_tags(
-    payload: str, client_id: str | None, tag_count: int, body_offset: int
-) -> None:
+def test_header_is_read_with_its_tags(payload: str, client_id: str | None, tag_count: int, body_offset: int) -> None:
     """The parsed header has the values in the bytes, the number of tags, and the offset of the body."""
     assert header_of(payload) == ParsedHeader(
         api_key=18,
@@ -94,9 +92,7 @@ def test_header_is_read_with_its_tags(
         pytest.param("0000 000c 00000007 0001 61 01 0000", 0, 11, id="produce-is-not-looked-at"),
     ],
 )
-def test_other_apis_that_only_read_have_a_flexible_header(
-    payload: str, tag_count: int, body_offset: int
-) -> None:
+def test_other_apis_that_only_read_have_a_flexible_header(payload: str, tag_count: int, body_offset: int) -> None:
     """The tags in the header of an API that only reads are counted; the header of any other is read as v1."""
     header = header_of(payload)
     assert (header.tag_count, header.body_offset) == (tag_count, body_offset)

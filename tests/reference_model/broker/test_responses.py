@@ -69,22 +69,16 @@ FINALIZED = "01 08 0000000000000000 02 08 02 0262 0021 0021 00"
         ),
         pytest.param(
             f"{V4} 00 {NAMES} 00",
-            f"0000003f 00000007 0000 {KEYS_V3} 00000000"
-            f" 03 00 0f 03 0261 0000 0001 00 0262 0007 0021 00 {FINALIZED}",
+            f"0000003f 00000007 0000 {KEYS_V3} 00000000 03 00 0f 03 0261 0000 0001 00 0262 0007 0021 00 {FINALIZED}",
             id="v4",
         ),
         pytest.param(
             f"{V5} 00 {NAMES} 03 6d65 00000001 00",
-            f"0000003f 00000007 0000 {KEYS_V3} 00000000"
-            f" 03 00 0f 03 0261 0000 0001 00 0262 0007 0021 00 {FINALIZED}",
+            f"0000003f 00000007 0000 {KEYS_V3} 00000000 03 00 0f 03 0261 0000 0001 00 0262 0007 0021 00 {FINALIZED}",
             id="v5",
         ),
-        pytest.param(
-            "0012 0000 ffffffff 0000", f"00000016 ffffffff 0000 {KEYS_V0}", id="cid-minus-1"
-        ),
-        pytest.param(
-            "0012 0000 80000000 ffff", f"00000016 80000000 0000 {KEYS_V0}", id="cid-minimum"
-        ),
+        pytest.param("0012 0000 ffffffff 0000", f"00000016 ffffffff 0000 {KEYS_V0}", id="cid-minus-1"),
+        pytest.param("0012 0000 80000000 ffff", f"00000016 80000000 0000 {KEYS_V0}", id="cid-minimum"),
     ],
 )
 def test_success_has_its_literal_bytes(payload: str, expected: str) -> None:
@@ -120,9 +114,7 @@ UNSUPPORTED = {
         pytest.param("0012 8000 00000007 0001 61", id="v-32768"),
     ],
 )
-def test_unsupported_version_has_its_literal_bytes(
-    payload: str, release: str, expected: str
-) -> None:
+def test_unsupported_version_has_its_literal_bytes(payload: str, release: str, expected: str) -> None:
     """Error 35 is a v0 body; from 2.4 on it lists ApiVersions with the release's own range."""
     assert answer_to(payload, profile_at(release)) == _hex(expected)
 
@@ -169,16 +161,12 @@ def test_success_lists_the_recorded_table_at_every_version(release: str) -> None
 
 def header_of(api: Api, version: int) -> ParsedHeader:
     """Return the header of a request of an API."""
-    header = RequestHeader(
-        request_api_key=api.api_key, request_api_version=version, correlation_id=7, client_id=None
-    )
+    header = RequestHeader(request_api_key=api.api_key, request_api_version=version, correlation_id=7, client_id=None)
     request = encode_request(header, b"", layout=api.layout(version))
     return parse_header(memoryview(request.data[SIZE_BYTES:]), SMALL.traits)
 
 
-@pytest.mark.parametrize(
-    ("api", "version", "id_name"), [(METADATA, 2, "node_id"), (DESCRIBE_CLUSTER, 1, "broker_id")]
-)
+@pytest.mark.parametrize(("api", "version", "id_name"), [(METADATA, 2, "node_id"), (DESCRIBE_CLUSTER, 1, "broker_id")])
 def test_cluster_lists_the_broker_itself(api: Api, version: int, id_name: str) -> None:
     """With its ids, so that whoever is given its address can check those of ApiVersions v5."""
     header = header_of(api, version)
@@ -189,9 +177,7 @@ def test_cluster_lists_the_broker_itself(api: Api, version: int, id_name: str) -
     assert (getattr(listed, id_name), listed.host, listed.port) == (1, "localhost", 9092)
 
 
-@pytest.mark.parametrize(
-    "identity", [Identity(), Identity(cluster_id="me"), Identity(node_id=1)], ids=str
-)
+@pytest.mark.parametrize("identity", [Identity(), Identity(cluster_id="me"), Identity(node_id=1)], ids=str)
 def test_broker_without_ids_lists_none(identity: Identity) -> None:
     """The default response of the schema remains."""
     header = header_of(METADATA, 2)

@@ -59,9 +59,7 @@ def walk(release: str, *frames: str, listener: str = "sasl_plaintext") -> list[s
     state = first_state(profile)
     steps = []
     for frame in frames:
-        allowed = reactions(
-            bytes.fromhex(frame), profile, IDENTITY, state=state, authentication=AUTHENTICATION
-        )
+        allowed = reactions(bytes.fromhex(frame), profile, IDENTITY, state=state, authentication=AUTHENTICATION)
         words = [in_words(each) for each in allowed]
         state = TRANSITIONS[state, allowed[0].event]
         steps.append(" or ".join(words) + f", {state.value}")
@@ -107,9 +105,7 @@ IN, OUT = "authenticated", "closed"
             id="acting-as-self",
         ),
         *(
-            pytest.param(
-                [HANDSHAKE_V0, token], [f"SaslHandshake 0, {BARE}", f"closed, {OUT}"], id=name
-            )
+            pytest.param([HANDSHAKE_V0, token], [f"SaslHandshake 0, {BARE}", f"closed, {OUT}"], id=name)
             for name, token in (
                 ("wrong-bare-token", WRONG),
                 ("acting-as-another", ACTING_AS_OTHER),
@@ -207,9 +203,7 @@ def test_steps_of_sasl_have_no_place_on_other_listeners() -> None:
 
 @pytest.mark.parametrize("release", ["1.0.2", "1.1.1", "2.8.2", "4.4.0"])
 @pytest.mark.parametrize("frame", [VOTE, ENVELOPE, BROKER_HEARTBEAT])
-def test_apis_that_no_broker_lists_are_refused_by_releases_that_read_them(
-    release: str, frame: str
-) -> None:
+def test_apis_that_no_broker_lists_are_refused_by_releases_that_read_them(release: str, frame: str) -> None:
     """After SaslHandshake v1 an API of controllers gets 34 from releases that have it, and the close from others."""
     reads = release in ("2.8.2", "4.4.0")
     expected = f"another API 34, {OUT}" if reads else f"closed, {OUT}"
@@ -236,9 +230,7 @@ def test_mechanisms_are_listed_with_a_refusal_up_to_1_0() -> None:
     """Once authenticated a refused handshake lists the mechanisms up to 1.0, and none from 1.1 on."""
     for release, listing in (("0.11.0.3", Listing.EVERYTHING), ("1.1.1", Listing.NOTHING)):
         profile = profile_of(release, quorum="zookeeper", listener="sasl_plaintext")
-        (reaction,) = reactions(
-            bytes.fromhex(HANDSHAKE_V0), profile, IDENTITY, state=ConnectionState.AUTHENTICATED
-        )
+        (reaction,) = reactions(bytes.fromhex(HANDSHAKE_V0), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
         assert (reaction.error_code, reaction.listing) == (ErrorCode.ILLEGAL_SASL_STATE, listing)
 
 
@@ -246,9 +238,7 @@ def test_other_apis_are_not_modelled_after_the_handshake_of_an_unrecorded_releas
     """The model states nothing about another API if there is no record of what a release decodes."""
     profile = replace(profile_of("4.4.0", listener="sasl_plaintext"), readable_keys=())
     with pytest.raises(NotModelled, match="decodes"):
-        reactions(
-            bytes.fromhex(LIST_GROUPS_V0), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
-        )
+        reactions(bytes.fromhex(LIST_GROUPS_V0), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS)
 
 
 def test_kip_text_checks_ids_before_authentication() -> None:
@@ -261,7 +251,6 @@ def test_kip_text_checks_ids_before_authentication() -> None:
 
 @pytest.mark.parametrize("frame", [METADATA, METADATA_V0_CUT])
 def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
-    """Such a connection is served as any other; whether most requests are readable is unknown."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     with pytest.raises(NotModelled):
         reactions(bytes.fromhex(frame), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
@@ -301,9 +290,7 @@ def test_steps_have_their_literal_bytes(frames: list[str], answer: str) -> None:
 def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
     """The text mentions that the answer is followed by a close, and why another reaction is allowed."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
-    allowed = reactions(
-        bytes.fromhex(METADATA), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
-    )
+    allowed = reactions(bytes.fromhex(METADATA), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS)
     assert [str(each) for each in allowed] == [
         "ILLEGAL_SASL_STATE (34) to another API, then closed"
         " (MODEL.sequence-agrees; if the broker cannot decode the request's body, it closes the connection)",

@@ -22,7 +22,6 @@ CREDENTIALS = Credentials(username="user", password="pencil")
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
 def test_right_password_comes_in(mechanism: str) -> None:
-    """Both client tokens are answered, and the second answer proves that the broker knows the password."""
     exchange = ScramExchange(CREDENTIALS, mechanism)
     client = ScramClient([mechanism], "user", "pencil")
     client.set_server_first(exchange.answer_to(client.get_client_first().encode()).decode())
@@ -95,9 +94,7 @@ def test_connection_takes_both_tokens(password: str, state: ConnectionState) -> 
     first = authenticate_request(client.get_client_first().encode(), correlation_id=2)
     client.set_server_first(read_authenticate(response_to(first, connection)).token.decode())
     assert connection.state is ConnectionState.WRAPPED_TOKENS
-    response_to(
-        authenticate_request(client.get_client_final().encode(), correlation_id=3), connection
-    )
+    response_to(authenticate_request(client.get_client_final().encode(), correlation_id=3), connection)
     assert connection.state is state
 
 

@@ -38,9 +38,7 @@ def asked(
             cluster_id=ids[0],
             node_id=ids[1],
         ),
-        "response": answer_bytes(answer, api_version=version, correlation_id=7)
-        if is_answered
-        else b"",
+        "response": answer_bytes(answer, api_version=version, correlation_id=7) if is_answered else b"",
         **others,
     }
     return SeenRequest(

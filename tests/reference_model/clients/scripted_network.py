@@ -23,9 +23,7 @@ NAMED = ApiVersionsRequest(client_software_name="some", client_software_version=
 
 def about_versions(version: int, *, id_: int = 7, body: ApiVersionsRequest = NAMED) -> bytes:
     """Return an ApiVersions request."""
-    header = RequestHeader(
-        request_api_key=18, request_api_version=version, correlation_id=id_, client_id="me"
-    )
+    header = RequestHeader(request_api_key=18, request_api_version=version, correlation_id=id_, client_id="me")
     return encode_request(header, body).data
 
 

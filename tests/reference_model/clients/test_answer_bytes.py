@@ -1,4 +1,7 @@
-"""The bytes of each kind of scripted answer: decoded if they are well-formed, literals if they are not."""
+"""Tests of the bytes of each kind of scripted response.
+
+Well-formed responses are decoded. Malformed responses are compared with literals.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,7 @@ def test_healthy_answer_lists_every_healthy_range(version: int) -> None:
         (3, f"{ID} 0023 02 0003 0000 0009 00 00000000 00"),
     ],
 )
-def test_error_code_and_table_are_written_in_the_layout_of_the_version(
-    version: int, wanted: str
-) -> None:
+def test_error_code_and_table_are_written_in_the_layout_of_the_version(version: int, wanted: str) -> None:
     """v1 adds the throttle time, v3 compact arrays and tag sections; the response header is v0 in each."""
     assert hex_of(Answer(error_code=35, table=ONE_ENTRY), version) == wanted.replace(" ", "")
 
@@ -163,7 +164,8 @@ def test_frame_is_as_wrong_as_the_script_says(answer: Answer, wanted: str) -> No
     ],
 )
 def test_odd_parts_are_written_as_they_are(answer: Answer, version: int, wanted: str) -> None:
-    """The bytes of tag sections and compact counts are free, and counts may be negative; older versions have neither."""
+    """The bytes of tag sections and compact counts are free, and counts may be negative; older versions have
+    neither."""
     assert hex_of(answer, version) == wanted.replace(" ", "")
 
 
@@ -173,7 +175,8 @@ def test_answer_is_repeated() -> None:
 
 
 def test_other_bytes_stand_in_place_of_a_frame_or_after_it() -> None:
-    """An alert of TLS replaces the frame, or follows it without a change of its size; only the second one gives a table."""
+    """An alert of TLS replaces the frame, or follows it without a change of its size; only the second one gives a
+    table."""
     alert = bytes.fromhex("15 03 03 00 02 02 46")
     healthy = answer_bytes(Answer(), api_version=3, correlation_id=7)
     raw, appended = Answer(raw=alert), Answer(appended=alert)

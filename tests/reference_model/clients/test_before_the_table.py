@@ -1,4 +1,7 @@
-"""What a scripted broker serves before it has given a table: the steps of SASL in their order, and the versions of its table."""
+"""Tests of what a scripted broker serves before it has sent a table.
+
+It serves the steps of SASL in their order, and the versions of its table.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,8 @@ def test_refused_version_can_be_followed_by_another_one_before_the_handshake() -
 
 @pytest.mark.parametrize(("version", "layout"), [(3, 3), (9, 0)])
 def test_versions_after_the_handshake_come_too_late(version: int, layout: int) -> None:
-    """The response says ILLEGAL_SASL_STATE, in the layout of v0 if the version is not supported; then the connection ends."""
+    """The response says ILLEGAL_SASL_STATE, in the layout of v0 if the version is not supported; then the connection
+    ends."""
     network = ScriptedNetwork(Script(listener="sasl_plaintext"))
     _, write = network.send(HANDSHAKE, about_versions(version))
     assert versions_in(write, layout) == (ErrorCode.ILLEGAL_SASL_STATE, [])

@@ -1,4 +1,7 @@
-"""How far a client came with a healthy broker, and the clause that its first wrong reaction fits."""
+"""Tests of how far a client came, and of the clause of its first wrong reaction.
+
+The broker is healthy.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,7 @@ def test_client_stops_short(recording: Recording, expected: str) -> None:
     [
         pytest.param(recorded(), "", NEVER_CONNECTED, id="no-connection"),
         pytest.param(recorded(connections=(opened(),)), "", CONNECTED_ONLY, id="no-request"),
-        pytest.param(
-            recorded(asked(4)), "error 78", f"KIP-511.client-reads-fixed-header: {MISREAD}", id="78"
-        ),
+        pytest.param(recorded(asked(4)), "error 78", f"KIP-511.client-reads-fixed-header: {MISREAD}", id="78"),
         pytest.param(recorded(asked(3)), "bad", HEADER_OR_KEYS, id="flexible-table"),
         pytest.param(
             recorded(asked(4, body=None, problem="too short"), sent(12)),
@@ -97,18 +98,13 @@ HANDSHAKE = sent(1, api_key=SASL_HANDSHAKE_KEY)
     ("recording", "is_second"),
     [
         pytest.param(recorded(asked(0), asked(4, CLOSED, at_ms=1)), True, id="two-before"),
-        pytest.param(
-            recorded(asked(0), HANDSHAKE, asked(4, CLOSED, at_ms=2)), False, id="one-before"
-        ),
-        pytest.param(
-            recorded(asked(0, CLOSED), asked(4, CLOSED, at_ms=1)), False, id="first-one-lost"
-        ),
+        pytest.param(recorded(asked(0), HANDSHAKE, asked(4, CLOSED, at_ms=2)), False, id="one-before"),
+        pytest.param(recorded(asked(0, CLOSED), asked(4, CLOSED, at_ms=1)), False, id="first-one-lost"),
     ],
 )
-def test_second_request_before_the_handshake_is_named(
-    recording: Recording, is_second: bool
-) -> None:
-    """A broker with SASL answers ApiVersions once before SaslHandshake, so this is why a client fails there, and not in plaintext."""
+def test_second_request_before_the_handshake_is_named(recording: Recording, is_second: bool) -> None:
+    """A broker with SASL answers ApiVersions once before SaslHandshake, so this is why a client fails there, and not
+    in plaintext."""
     script = Script(listener=SASL_PLAINTEXT)
     said = first_reaction(dataclasses.replace(recording, script=script), "")
     assert ("a second ApiVersions before SaslHandshake" in said) is is_second

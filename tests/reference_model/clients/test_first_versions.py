@@ -1,4 +1,7 @@
-"""The oracle for clients: the version with which a connection begins, and older ones after a table."""
+"""The oracle's rules about the version with which a connection begins.
+
+They also say which older versions may follow a table.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +70,9 @@ TWO_NODES = Script(nodes=(NodeScript(),) * 2)
     [
         pytest.param(recorded(asked(4), asked(3, at_ms=1)), id="older-flexible-version"),
         pytest.param(recorded(asked(2), asked(0, at_ms=1)), id="older-version-without-a-name"),
-        pytest.param(
-            recorded(asked(4, Answer(delay_ms=5)), asked(0, at_ms=4)), id="response-not-known-yet"
-        ),
+        pytest.param(recorded(asked(4, Answer(delay_ms=5)), asked(0, at_ms=4)), id="response-not-known-yet"),
         pytest.param(recorded(asked(4, refused((0, 2))), asked(0, at_ms=1)), id="refused"),
-        pytest.param(
-            recorded(asked(4, listing((18, 0, 2))), asked(2, at_ms=1)), id="table-lists-v0-to-v2"
-        ),
+        pytest.param(recorded(asked(4, listing((18, 0, 2))), asked(2, at_ms=1)), id="table-lists-v0-to-v2"),
         pytest.param(
             recorded(
                 asked(4),
@@ -131,9 +130,7 @@ def test_flexible_table_is_not_asked_for_again(recording: Recording) -> None:
     """A client that got a table in v4 and asks in v0, on the same connection or the next one, could not read it."""
     (move,) = forbidden_moves(recording)
     assert move.clause == READS
-    assert move.sentence.endswith(
-        "was sent although v4 got the table, as if that could not be read"
-    )
+    assert move.sentence.endswith("was sent although v4 got the table, as if that could not be read")
 
 
 @pytest.mark.parametrize(("node", "found"), [(0, []), (1, [1])])

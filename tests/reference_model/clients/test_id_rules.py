@@ -1,4 +1,4 @@
-"""The oracle's rules about the ids of KIP-1242: moves that they allow, and moves that they forbid."""
+"""The oracle's rules about the ids of KIP-1242: allowed and forbidden moves."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def after_metadata(
 
 
 def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
-    """Return a recording of a client that gets metadata of another cluster after 11 ms, and then opens a third connection."""
+    """Return a recording of a client that gets metadata of another cluster after 11 ms, and then opens a third
+    connection."""
     return after_metadata(
         asked(5, at_ms=5, connection=1, ids=RIGHT),
         sent(12, at_ms=11, connection=1),
@@ -62,9 +63,7 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
 @pytest.mark.parametrize(
     "recording",
     [
-        pytest.param(
-            after_metadata(asked(5, at_ms=5, connection=1, ids=RIGHT)), id="ids-after-metadata"
-        ),
+        pytest.param(after_metadata(asked(5, at_ms=5, connection=1, ids=RIGHT)), id="ids-after-metadata"),
         pytest.param(
             recorded(
                 *(asked(5), sent(12, answered_ms=300), asked(5, at_ms=5, connection=1)),
@@ -81,9 +80,7 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
             id="ids-of-the-second-node",
         ),
         pytest.param(
-            after_metadata(
-                asked(5, at_ms=5, connection=1), script=Script(options=("without_cluster_check",))
-            ),
+            after_metadata(asked(5, at_ms=5, connection=1), script=Script(options=("without_cluster_check",))),
             id="no-ids-if-the-check-is-disabled",
         ),
         pytest.param(
@@ -120,9 +117,7 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
             id="no-ids-after-metadata-with-an-error",
         ),
         pytest.param(replaced_while_open(at_ms=400, ids=RIGHT), id="new-metadata-just-before"),
-        pytest.param(
-            replaced_while_open(at_ms=2000, ids=("other", 1)), id="newest-metadata-of-two"
-        ),
+        pytest.param(replaced_while_open(at_ms=2000, ids=("other", 1)), id="newest-metadata-of-two"),
         pytest.param(
             recorded(
                 asked(5, at_ms=900),
@@ -257,10 +252,7 @@ def test_ids_are_forbidden(recording: Recording, clause: str, sentence: str) -> 
         pytest.param(13, b"", False, id="no-response"),
     ],
 )
-def test_metadata_with_an_error_names_no_broker(
-    version: int, response: bytes, is_metadata: bool
-) -> None:
-    """It is no metadata; what cannot be read may be."""
+def test_metadata_with_an_error_names_no_broker(version: int, response: bytes, is_metadata: bool) -> None:
     history = History(recorded(asked(5), sent(version, response=response)))
     assert bool(history.metadata) is is_metadata
 
@@ -287,9 +279,7 @@ def one_misrouted_of_two(first: str | None, second: str | None) -> Recording:
     )
 
 
-@pytest.mark.parametrize(
-    ("recording_of", "clause"), [(two_clients, BOTH), (one_misrouted_of_two, REBOOTSTRAP)]
-)
+@pytest.mark.parametrize(("recording_of", "clause"), [(two_clients, BOTH), (one_misrouted_of_two, REBOOTSTRAP)])
 @pytest.mark.parametrize(
     ("ids", "is_forbidden"),
     [(("one", "two"), False), (("one", "one"), True), (("one", None), True), ((None, None), True)],

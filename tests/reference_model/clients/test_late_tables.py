@@ -1,4 +1,7 @@
-"""Tables that come when a client has gone on to another connection: the oracle says whether it used one of them there."""
+"""The oracle finds the use of a table that arrived too late.
+
+Such a table arrives after the client has gone on to another connection.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,9 @@ LATE_TABLE = (
 )
 
 
-def gone_on(
-    *requests: SeenRequest, own: Answer | None = None, late: Answer | None = None, node: int = 0
-) -> Recording:
-    """Return a recording of a client that went on to a second connection after 10 ms, before the table of the first one came after 30.
+def gone_on(*requests: SeenRequest, own: Answer | None = None, late: Answer | None = None, node: int = 0) -> Recording:
+    """Return a recording of a client that went on to a second connection after 10 ms, before the table of the first one
+    came after 30.
 
     Args:
         requests: what it sent there besides.
@@ -52,9 +54,7 @@ def gone_on(
     [
         pytest.param(gone_on(sent(1, connection=1, at_ms=40)), id="late-table-agrees"),
         pytest.param(gone_on(sent(12, connection=1, at_ms=20)), id="late-table-has-not-come"),
-        pytest.param(
-            gone_on(sent(12, connection=1, at_ms=40), own=CLOSES), id="own-table-never-comes"
-        ),
+        pytest.param(gone_on(sent(12, connection=1, at_ms=40), own=CLOSES), id="own-table-never-comes"),
     ],
 )
 def test_other_requests_are_allowed(recording: Recording) -> None:
@@ -98,6 +98,5 @@ def test_other_requests_are_allowed(recording: Recording) -> None:
     ],
 )
 def test_use_of_a_late_table_is_found(recording: Recording, clause: str, sentence: str) -> None:
-    """It is another clause than that of a version which no table explains."""
     (move,) = forbidden_moves(recording)
     assert (move.clause, move.sentence) == (clause, sentence)

@@ -1,4 +1,7 @@
-"""The limits of clients: loops are distinguished from quiet retries, and open connections are found."""
+"""Tests of the limits of clients: loops, quiet retries and open connections.
+
+Loops are distinguished from quiet retries, and connections that stay open are found.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,7 @@ REFUSED_NAME = Answer(error_code=42, table=EMPTY)
     [
         pytest.param(20, "", id="at-once"),
         pytest.param(1010, "", id="late"),
-        pytest.param(
-            1900, "connection 0 stays open for 1890 ms after INVALID_REQUEST", id="too-late"
-        ),
+        pytest.param(1900, "connection 0 stays open for 1890 ms after INVALID_REQUEST", id="too-late"),
         pytest.param(None, "connection 0 stays open for 1990 ms after INVALID_REQUEST", id="never"),
     ],
 )
@@ -42,9 +43,7 @@ def test_connection_without_an_error_may_stay_open() -> None:
     ("recording", "loop"),
     [
         pytest.param(recorded(), "", id="no-request"),
-        pytest.param(
-            recorded(asked(3), connections=(opened(api_versions_requests=20),)), "", id="twenty"
-        ),
+        pytest.param(recorded(asked(3), connections=(opened(api_versions_requests=20),)), "", id="twenty"),
         pytest.param(
             recorded(asked(3), connections=(opened(api_versions_requests=21),)),
             "the client loops on one connection: 1 ApiVersions request in 2.0 s",
@@ -67,9 +66,7 @@ def test_loop_is_distinguished_from_quiet_retries(recording: Recording, loop: st
     assert loop_in(recording) == loop
 
 
-def reconnecting(
-    times: int, *, open_ms: int = 50, pause_ms: int = 1, by: str = "broker", nodes: int = 1
-) -> Recording:
+def reconnecting(times: int, *, open_ms: int = 50, pause_ms: int = 1, by: str = "broker", nodes: int = 1) -> Recording:
     """Return a recording in which each connection stays open for a time, and a pause follows."""
     step_ms = open_ms + pause_ms
     ends = (
@@ -90,9 +87,7 @@ def reconnecting(
             id="again-and-again",
         ),
         pytest.param(reconnecting(60, pause_ms=40), "", id="shortest-backoff-of-a-library"),
-        pytest.param(
-            reconnecting(120, open_ms=1, pause_ms=49), "", id="pauses-of-the-shortest-default"
-        ),
+        pytest.param(reconnecting(120, open_ms=1, pause_ms=49), "", id="pauses-of-the-shortest-default"),
         pytest.param(
             reconnecting(120, open_ms=1, pause_ms=20),
             "the client connects again and again, more than 90 times in 3 s",

@@ -1,4 +1,7 @@
-"""The model client against literal scripts, in virtual time, and against failures that no scripted broker causes."""
+"""Tests of the model client against literal scripts, in virtual time.
+
+It is also tested against failures that no scripted broker causes.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +54,7 @@ NAMES = {API_VERSIONS_KEY: "ApiVersions", METADATA_KEY: "Metadata"}
 
 def requests_of(play: Play) -> list[str]:
     """Return the requests of a play in order, each with its connection and its version."""
-    return [
-        f"{each.connection} {NAMES[each.api_key]} v{each.api_version}"
-        for each in play.recording.requests
-    ]
+    return [f"{each.connection} {NAMES[each.api_key]} v{each.api_version}" for each in play.recording.requests]
 
 
 def ids_of(play: Play) -> list[tuple[str | None, int]]:
@@ -76,7 +76,6 @@ def test_client_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_healthy_broker() -> None:
-    """It asks for metadata on a bootstrap connection, then on one to the node that it discovered."""
     play = play_in_memory(HEALTHY_SCRIPT)
     assert play.result.outcome == "ok"
     assert play.result.exit_status == 0
@@ -104,7 +103,6 @@ def test_healthy_broker() -> None:
     ids=["0-2", "0-0", "none", "too-high", "reversed", "negative", "refused-one", "cut"],
 )
 def test_refusals(script: Script, versions: tuple[int, ...]) -> None:
-    """It asks in the highest usable version that a refusal names, and else in v0."""
     play = play_in_memory(script)
     assert play.result.outcome == "ok"
     on_first = [each.api_version for each in play.recording.requests if each.connection == 0]
@@ -113,9 +111,7 @@ def test_refusals(script: Script, versions: tuple[int, ...]) -> None:
 
 def test_refusal_and_close() -> None:
     """If the broker closes the connection after a refusal, the next connection begins with the version after it."""
-    play = play_in_memory(
-        broker_up_to(2, Answer(error_code=35, layout=0, table=EMPTY, then="close"))
-    )
+    play = play_in_memory(broker_up_to(2, Answer(error_code=35, layout=0, table=EMPTY, then="close")))
     assert requests_of(play)[:3] == ["0 ApiVersions v5", "1 ApiVersions v0", "1 Metadata v13"]
 
 
@@ -142,7 +138,6 @@ def test_refusal_of_everything() -> None:
     ids=["lower", "higher", "unknown", "too-high", "reversed", "negative", "absent"],
 )
 def test_tables(table: Table, version: int | None) -> None:
-    """It sends the newest version in both ranges, and nothing if there is none."""
     play = play_in_memory(broker_with(table, timeout_ms=2000))
     sent = {each.api_version for each in play.recording.requests if each.api_key == METADATA_KEY}
     assert sent == (set() if version is None else {version})
@@ -165,7 +160,6 @@ def test_tables(table: Table, version: int | None) -> None:
     ids=lambda answer: repr(answer),
 )
 def test_nonsense(answer: Answer) -> None:
-    """It reports an error in its time, with few requests, and works again when the broker is healthy."""
     play = play_in_memory(one_node(answer))
     assert play.result.outcome == "error"
     assert play.recording.all_requests <= 10
@@ -214,7 +208,6 @@ def test_slow_pieces() -> None:
 
 
 def test_several_nodes() -> None:
-    """It asks one node after the other, with the ids of each, and once per connection."""
     play = play_in_memory(healthy_cluster(nodes=2))
     assert ids_of(play) == [(None, -1), (CLUSTER_ID, 2), (CLUSTER_ID, 1)]
     assert play.recording.all_connections == 3
@@ -227,16 +220,12 @@ def test_disabled_check(option: str) -> None:
     assert set(ids_of(play)) == {(None, -1)}
 
 
-@pytest.mark.parametrize(
-    "script", [replaced_cluster(), replaced_cluster(2), swapped_nodes(), swapped_nodes(3)]
-)
+@pytest.mark.parametrize("script", [replaced_cluster(), replaced_cluster(2), swapped_nodes(), swapped_nodes(3)])
 def test_misrouted(script: Script) -> None:
     """After REBOOTSTRAP_REQUIRED it begins again at the bootstrap server, without ids, and works again."""
     play = play_in_memory(script)
     assert play.result.asks[-1].ok
-    first = next(
-        number for number, (cluster_id, _) in enumerate(ids_of(play)) if cluster_id is not None
-    )
+    first = next(number for number, (cluster_id, _) in enumerate(ids_of(play)) if cluster_id is not None)
     assert ids_of(play)[first + 1] == (None, -1)
     assert play.recording.connections[2].node == 0
     assert not forbidden_moves(play.recording)
@@ -250,9 +239,7 @@ def test_failing_node() -> None:
     play = play_in_memory(script)
     nodes = [each.node for each in play.recording.connections]
     assert nodes[:4] == [0, 1, 0, 0]
-    limited = play_in_memory(
-        Script(nodes=(once, broken), timeout_ms=1000, options=("without_rebootstrap",))
-    )
+    limited = play_in_memory(Script(nodes=(once, broken), timeout_ms=1000, options=("without_rebootstrap",)))
     assert [each.node for each in limited.recording.connections] == [0, 1, 0, 1, 0]
 
 
@@ -263,13 +250,10 @@ def test_failing_node() -> None:
         (ConnectionScript(on_open="silence"), "ConnectionLost"),
     ],
 )
-def test_attempt_that_the_end_of_its_time_cuts_off_is_not_reported(
-    first: ConnectionScript, reported: str
-) -> None:
-    """On a busy machine the last attempt may begin a moment before that, and its error would hide what the broker lacks."""
-    play = play_in_memory(
-        all_connections(first, ConnectionScript(on_open="silence"), timeout_ms=1000)
-    )
+def test_attempt_that_the_end_of_its_time_cuts_off_is_not_reported(first: ConnectionScript, reported: str) -> None:
+    """On a busy machine the last attempt may begin a moment before that, and its error would hide what the broker
+    lacks."""
+    play = play_in_memory(all_connections(first, ConnectionScript(on_open="silence"), timeout_ms=1000))
     assert play.result.detail.startswith(reported)
 
 
@@ -341,9 +325,7 @@ def test_client_bootstraps_again_without_ids(
     assert bodies[0] is not None
     assert (bodies[0].cluster_id, bodies[0].node_id) == (None, -1)
     assert bootstraps_after_ms <= again.opened_ms < bootstraps_after_ms + 400
-    assert any(
-        each.node == 1 and each.opened_ms > again.opened_ms for each in play.recording.connections
-    )
+    assert any(each.node == 1 and each.opened_ms > again.opened_ms for each in play.recording.connections)
 
 
 def test_a_node_that_moves_gets_a_new_connection() -> None:
@@ -358,13 +340,11 @@ def test_a_node_that_moves_gets_a_new_connection() -> None:
 
 
 def test_an_address_that_refuses_connections_is_an_error() -> None:
-    """It names the address."""
     with pytest.raises(ConnectionLost, match="no connection to a:1"):
         ModelClient(FakeNetwork(), BOOTSTRAP).link_to(None)
 
 
 def test_metadata_without_a_node_is_nonsense() -> None:
-    """There is no broker to go on with."""
     client = ModelClient(FakeNetwork(), BOOTSTRAP)
     client.cluster = KnownCluster(cluster_id="c")
     with pytest.raises(Nonsense, match="no node"):

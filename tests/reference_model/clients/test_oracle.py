@@ -1,4 +1,4 @@
-"""The oracle for clients: for every rule, moves that it allows and moves that it forbids."""
+"""Moves that each rule of the oracle for clients allows or forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A connection to a scripted broker: requests other than ApiVersions, served as the table says."""
+"""Tests of a scripted broker with requests other than ApiVersions.
+
+The broker serves them as its table says.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,9 @@ from wire.message_schemas import Api
         (EMPTY, 0, False),
     ],
 )
-def test_other_requests_are_served_as_the_table_says(
-    table: Table, version: int, served: bool
-) -> None:
-    """Duplicate entries are read leniently: one that allows the version is enough. Anything else closes the connection."""
+def test_other_requests_are_served_as_the_table_says(table: Table, version: int, served: bool) -> None:
+    """Duplicate entries are read leniently: one that allows the version is enough. Anything else closes the
+    connection."""
     network = ScriptedNetwork(one_node(Answer(table=table)))
     network.send(about_versions(3))
     frame = metadata(min(version, 13))
@@ -69,7 +71,8 @@ def test_other_requests_are_served_as_the_table_says(
     ],
 )
 def test_no_table_changes_nothing(answer: Answer) -> None:
-    """After an error or a table that cannot be read, the table of before holds; at first it is that of a healthy broker."""
+    """After an error or a table that cannot be read, the table of before holds; at first it is that of a healthy
+    broker."""
     network = ScriptedNetwork(one_node(answer))
     network.send(about_versions(3))
     assert ids(network.send(metadata(9))) == [8]
@@ -106,7 +109,6 @@ def test_metadata_lists_the_nodes_in_every_version(version: int) -> None:
     ],
 )
 def test_other_apis_of_the_cluster_are_served(api: Api, version: int, fields: Any) -> None:
-    """Their responses decode to the end."""
     network = ScriptedNetwork(Script())
     (write,) = network.send(other(api, version, **fields))
     header = 8 + api.response_header_version(version)
@@ -135,7 +137,6 @@ def test_what_cannot_be_answered_closes_and_is_listed_once() -> None:
 
 
 def test_other_request_that_cannot_be_read_closes() -> None:
-    """Its problem is recorded."""
     network = ScriptedNetwork(Script())
     assert network.send(encode_frame(metadata(13)[4:-3])) == CLOSES
     (request,) = network.seen()

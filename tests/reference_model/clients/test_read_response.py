@@ -1,4 +1,7 @@
-"""What a response tells a client: a table, a refusal, another error, or nothing that it can use."""
+"""Tests of what a client learns from a response.
+
+A response is a table, a refusal, another error, or unusable.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,17 @@ from wire.error_codes import ErrorCode
         pytest.param(refused(), 1, ResponseKind.REFUSAL, id="refusal-without-range"),
         pytest.param(Answer(error_code=35), 3, ResponseKind.NONSENSE, id="refusal-in-its-version"),
         pytest.param(Answer(error_code=42, table=EMPTY), 3, ResponseKind.ERROR, id="refused-name"),
-        pytest.param(
-            Answer(error_code=42, cut_to=2), 3, ResponseKind.ERROR, id="only-an-error-code"
-        ),
+        pytest.param(Answer(error_code=42, cut_to=2), 3, ResponseKind.ERROR, id="only-an-error-code"),
         pytest.param(Answer(error_code=999), 3, ResponseKind.ERROR, id="unknown-error"),
         pytest.param(Answer(action="close"), 3, ResponseKind.NOTHING, id="close"),
         pytest.param(Answer(cut_to=1), 3, ResponseKind.NONSENSE, id="half-an-error-code"),
         pytest.param(Answer(cut_to=30), 3, ResponseKind.NONSENSE, id="cut-off"),
         pytest.param(Answer(trailing=b"a"), 3, ResponseKind.NONSENSE, id="bytes-after-the-body"),
         pytest.param(Answer(claimed_size=5), 3, ResponseKind.NONSENSE, id="other-size"),
-        pytest.param(
-            Answer(correlation_shift=1), 3, ResponseKind.NONSENSE, id="other-correlation-id"
-        ),
+        pytest.param(Answer(correlation_shift=1), 3, ResponseKind.NONSENSE, id="other-correlation-id"),
         pytest.param(Answer(flexible_header=True), 3, ResponseKind.NONSENSE, id="flexible-header"),
         pytest.param(Answer(table=Table(null=True)), 3, ResponseKind.NONSENSE, id="null-table"),
-        pytest.param(
-            Answer(table=Table(claimed_count=9)), 3, ResponseKind.NONSENSE, id="other-count"
-        ),
+        pytest.param(Answer(table=Table(claimed_count=9)), 3, ResponseKind.NONSENSE, id="other-count"),
     ],
 )
 def test_response_is_of_a_kind(answer: Answer, version: int, kind: ResponseKind) -> None:
@@ -72,9 +69,7 @@ def test_negative_version_is_never_listed() -> None:
         pytest.param((), [], id="none"),
     ],
 )
-def test_lower_versions_are_those_of_the_range(
-    ranges: tuple[tuple[int, int], ...], lower: list[int]
-) -> None:
+def test_lower_versions_are_those_of_the_range(ranges: tuple[tuple[int, int], ...], lower: list[int]) -> None:
     """The versions that a refusal names are those of its first sensible range, below the refused one."""
     response = read_response(asked(4, refused(*ranges)))
     assert list(response.lower_versions(4)) == lower
@@ -103,9 +98,7 @@ def test_response_without_an_answer_is_read_from_its_bytes() -> None:
     [(3, 0, {"group.version": 1}), (3, -1, {}), (2, 0, {})],
     ids=["epoch", "unknown-epoch", "version-without-features"],
 )
-def test_finalized_features_count_with_their_epoch(
-    version: int, epoch: int, finalized: dict[str, int]
-) -> None:
+def test_finalized_features_count_with_their_epoch(version: int, epoch: int, finalized: dict[str, int]) -> None:
     """Without one they are not known."""
     answer = Answer(finalized_features=(("group.version", 1, 0),), finalized_features_epoch=epoch)
     assert read_response(asked(version, answer)).finalized_features == finalized

@@ -1,4 +1,7 @@
-"""Requests as they are recorded: the bodies of all APIs that scripted brokers answer are decoded, and the order of tags is noted."""
+"""Tests of recorded requests: decoded bodies and the order of tags.
+
+The bodies of all APIs that scripted brokers serve are decoded.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,6 @@ def test_tags_have_to_ascend(frame: bytes, descends: bool) -> None:
 
 @pytest.mark.parametrize("frame", [about_versions(4), metadata(10)], ids=["body", "metadata"])
 def test_tag_that_comes_twice_does_not_ascend(frame: bytes) -> None:
-    """Such a section cannot be decoded, and the clause about tags forbids it alone."""
     seen = read(frame[:-1] + TWICE)
     assert "twice" in seen.problem
     clauses = {move.clause for move in forbidden_moves(recorded(asked(4), seen))}

@@ -1,4 +1,7 @@
-"""A scripted broker that authenticates no client: it answers a step of SASL with an error, or closes in its place."""
+"""Tests of a scripted broker that authenticates no client.
+
+It sends an error in a step of SASL, or closes the connection instead.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,8 @@ from wire.frames import encode_frame
 @pytest.mark.parametrize(
     ("how", "error"),
     [
-        pytest.param(
-            "mechanism", "BrokerError: SASL: the broker responded with error 33", id="mechanism"
-        ),
-        pytest.param(
-            "password", "BrokerError: SASL: the broker responded with error 58", id="password"
-        ),
+        pytest.param("mechanism", "BrokerError: SASL: the broker responded with error 33", id="mechanism"),
+        pytest.param("password", "BrokerError: SASL: the broker responded with error 58", id="password"),
         pytest.param("close", "ConnectionLost: the broker closed the connection", id="close"),
     ],
 )

@@ -1,4 +1,7 @@
-"""A recording of real brokers gets the script that the oracle reads: whose brokers each connection led to."""
+"""A recording of real brokers is converted to the script that the oracle reads.
+
+The script says to whose brokers each connection led.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scripts as data: the entries of tables, what repeats, texts that can be evaluated, and scripts that have a name."""
+"""Tests of scripts as data.
+
+They check the entries of tables, responses that repeat, texts that can be evaluated, and named scripts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ from wire.api_keys import API_VERSIONS_KEY
 
 
 def test_healthy_table_has_a_version_for_every_client() -> None:
-    """It lists ApiVersions and Metadata from v0 to the newest versions."""
     assert (18, 0, 5) in healthy_ranges()
     assert (3, 0, 13) in healthy_ranges()
     assert HEALTHY.entries == healthy_ranges()
@@ -50,9 +52,7 @@ def test_base_can_be_the_table_of_a_release() -> None:
         (Table(null=True), ()),
     ],
 )
-def test_entries_are_written_in_order(
-    table: Table, entries: tuple[tuple[int, int, int], ...]
-) -> None:
+def test_entries_are_written_in_order(table: Table, entries: tuple[tuple[int, int, int], ...]) -> None:
     """By key, except those before and after."""
     assert table.entries == entries
 
@@ -102,7 +102,6 @@ def test_script_lists_its_answers() -> None:
     ],
 )
 def test_text_leaves_out_defaults_and_can_be_evaluated(script: Script, text: str) -> None:
-    """It is what a run stores, and what a person reads."""
     names = (Answer, ConnectionScript, NodeScript, Script, Table)
     assert repr(script) == text
     assert eval(text, {each.__name__: each for each in names}) == script

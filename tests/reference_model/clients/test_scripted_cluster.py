@@ -1,4 +1,4 @@
-"""A scripted cluster: which script a connection has, when a play may end, and what is recorded."""
+"""Tests of a scripted cluster: scripts of connections, end of a play, recording."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from reference_model.clients.scripts import scripted_cluster
 from reference_model.clients.scripts.recording import (
-    MOST_CONNECTIONS,
-    MOST_REQUESTS,
+    MAX_CONNECTIONS,
+    MAX_REQUESTS,
     Recording,
     SeenConnection,
     SeenRequest,
@@ -24,8 +24,8 @@ from reference_model.clients.scripts.script import (
 )
 from reference_model.clients.scripts.scripted_cluster import (
     LOOP_IS_MEASURED_MS,
-    MOST_IN_ALL,
-    MOST_ON_ONE_CONNECTION,
+    MAX_IN_ALL,
+    MAX_ON_ONE_CONNECTION,
     RECOVERY_IS_SEEN_MS,
     ScriptedCluster,
 )
@@ -45,20 +45,14 @@ from wire.primitives import TaggedField
 
 def test_nothing_heals_without_a_connection_or_a_time_for_it() -> None:
     """The recording says so."""
-    assert (
-        ScriptedCluster(Script(heals_after_ms=1), ADDRESSES).recording(duration_ms=9).healed_ms
-        is None
-    )
+    assert ScriptedCluster(Script(heals_after_ms=1), ADDRESSES).recording(duration_ms=9).healed_ms is None
     assert ScriptedNetwork(Script()).recording().healed_ms is None
 
 
 def test_each_connection_to_a_node_has_its_script() -> None:
-    """They are counted for each node; the last script repeats."""
     scripts = [ConnectionScript(cluster_id=name) for name in "ab"]
     network = ScriptedNetwork(
-        Script(
-            nodes=(NodeScript(connections=tuple(scripts)), NodeScript(connections=(scripts[1],)))
-        )
+        Script(nodes=(NodeScript(connections=tuple(scripts)), NodeScript(connections=(scripts[1],))))
     )
     found = []
     for node in (1, 0, 0):
@@ -85,26 +79,26 @@ def test_new_connections_are_healthy_after_the_healing() -> None:
 def test_only_the_first_requests_and_connections_are_recorded() -> None:
     """All of them are counted; a request is recorded only with its connection."""
     network = ScriptedNetwork(Script())
-    for _ in range(MOST_CONNECTIONS - 1):
+    for _ in range(MAX_CONNECTIONS - 1):
         network.reconnect()
     network.send(about_versions(0))
     network.reconnect()
     network.send(metadata(0))
     recording = network.recording()
-    assert (len(recording.connections), recording.all_connections) == (250, MOST_CONNECTIONS + 1)
+    assert (len(recording.connections), recording.all_connections) == (250, MAX_CONNECTIONS + 1)
     assert (len(recording.requests), recording.all_requests) == (1, 2)
     assert list(recording.requests_on(recording.connections[-1])) == list(recording.requests)
     network = ScriptedNetwork(Script())
-    for _ in range(MOST_REQUESTS + 5):
+    for _ in range(MAX_REQUESTS + 5):
         network.send(metadata(0))
     recording = network.recording()
-    assert (len(recording.requests), recording.all_requests) == (400, MOST_REQUESTS + 5)
-    assert recording.connections[0].requests == MOST_REQUESTS + 5
+    assert (len(recording.requests), recording.all_requests) == (400, MAX_REQUESTS + 5)
+    assert recording.connections[0].requests == MAX_REQUESTS + 5
 
 
 def test_bytes_of_a_recording_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large requests are counted, and not kept, once there are enough bytes."""
-    monkeypatch.setattr(scripted_cluster, "MOST_BYTES", 2 * len(metadata(0)) - 1)
+    monkeypatch.setattr(scripted_cluster, "MAX_BYTES", 2 * len(metadata(0)) - 1)
     network = ScriptedNetwork(Script())
     for _ in range(4):
         network.send(metadata(0))
@@ -115,7 +109,7 @@ def test_bytes_of_a_recording_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 def test_loop_on_one_connection_ends_the_play() -> None:
     """The play goes on for a second, so that the rate is known."""
     network = ScriptedNetwork(Script())
-    for _ in range(MOST_ON_ONE_CONNECTION):
+    for _ in range(MAX_ON_ONE_CONNECTION):
         network.send(about_versions(0), now_ms=1)
     assert network.cluster.enough(10_000) == ""
     network.send(about_versions(0), now_ms=1)
@@ -129,9 +123,8 @@ def test_loop_on_one_connection_ends_the_play() -> None:
 
 
 def test_loop_over_many_connections_ends_the_play() -> None:
-    """One request each is a loop too."""
     network = ScriptedNetwork(Script())
-    for _ in range(MOST_IN_ALL + 1):
+    for _ in range(MAX_IN_ALL + 1):
         assert network.cluster.enough(0) == ""
         network.reconnect()
         network.send(about_versions(0))
@@ -139,8 +132,7 @@ def test_loop_over_many_connections_ends_the_play() -> None:
 
 
 def test_many_open_connections_end_the_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They took all open files of the process, and the play became a fault of the suite; those that were closed do not count."""
-    monkeypatch.setattr(scripted_cluster, "MOST_OPEN", 2)
+    monkeypatch.setattr(scripted_cluster, "MAX_OPEN", 2)
     cluster = ScriptedCluster(Script(), [("127.0.0.1", 9092)])
     for _ in range(3):
         cluster.connect(0, now_ms=1).client_closed(now_ms=1)
@@ -183,7 +175,6 @@ def test_metadata_that_is_not_served_is_no_recovery() -> None:
 
 
 def test_text_of_a_recording_is_the_expression_that_makes_it() -> None:
-    """Also with refusals, close and a body that has unknown tags."""
     network = ScriptedNetwork(one_node(Answer(table=Table(null=True), pieces=2), heals_after_ms=5))
     tagged = replace(NAMED, unknown_tagged_fields=(TaggedField(9, b"x"),))
     network.send(about_versions(3), about_versions(7), about_versions(3, body=tagged), metadata(0))

@@ -1,4 +1,4 @@
-"""One connection to a scripted broker: what is written, when it ends, and what is recorded of it."""
+"""Tests of one connection to a scripted broker: bytes, end and recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reference_model.clients.scripts.script import (
     one_node,
 )
 from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
-from reference_model.clients.scripts.scripted_connection import LARGEST_REQUEST_BYTES, Write
+from reference_model.clients.scripts.scripted_connection import MAX_REQUEST_BYTES, Write
 from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from tests.reference_model.clients.scripted_network import (
     CLOSES,
@@ -42,9 +42,7 @@ from wire.frames import encode_frame
 
 def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
     """The first request gets the first answer, and all after the second get the second."""
-    network = ScriptedNetwork(
-        one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY))
-    )
+    network = ScriptedNetwork(one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY)))
     answers = [network.send(about_versions(version)) for version in (3, 0, 0)]
     codes = [versions_in(write, 0)[0] for (write,) in answers]
     assert codes == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ErrorCode.NONE]
@@ -52,7 +50,6 @@ def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
 
 @pytest.mark.parametrize(("version", "error"), [(13, 129), (12, 0)])
 def test_metadata_may_have_an_error_that_newer_versions_know(version: int, error: int) -> None:
-    """It then names neither brokers nor the cluster."""
     network = ScriptedNetwork(all_connections(ConnectionScript(metadata_error=129)))
     (write,) = network.send(metadata(version))
     message = metadata_in(write, version)
@@ -61,14 +58,12 @@ def test_metadata_may_have_an_error_that_newer_versions_know(version: int, error
 
 
 def test_node_that_is_not_listed_is_in_no_metadata() -> None:
-    """It names the others."""
     script = Script(nodes=(NodeScript(is_listed=False), NodeScript()))
     (write,) = ScriptedNetwork(script).send(metadata(9))
     assert [each.node_id for each in metadata_in(write, 9).brokers] == [2]
 
 
 def test_unencrypted_bytes_before_tls_close() -> None:
-    """They are recorded, and a silent broker says nothing to them."""
     network = ScriptedNetwork(Script())
     assert network.connection.receive_before_tls(b"abc", 3) == CLOSES
     (seen,) = network.recording().connections
@@ -81,9 +76,7 @@ def test_request_is_answered_once_its_last_byte_is_there() -> None:
     """Bytes may come one by one."""
     network = ScriptedNetwork(Script())
     data = about_versions(0)
-    assert [network.send(data[at : at + 1]) for at in range(len(data) - 1)] == [[]] * (
-        len(data) - 1
-    )
+    assert [network.send(data[at : at + 1]) for at in range(len(data) - 1)] == [[]] * (len(data) - 1)
     (write,) = network.send(data[-1:])
     assert ids([write]) == [7]
 
@@ -154,7 +147,6 @@ def test_silence_stays() -> None:
 
 
 def test_silent_connection_answers_nothing() -> None:
-    """Its requests are decoded and recorded."""
     network = ScriptedNetwork(all_connections(ConnectionScript(on_open="silence")))
     assert network.connection.opening == []
     assert network.send(about_versions(3)) == []
@@ -163,7 +155,6 @@ def test_silent_connection_answers_nothing() -> None:
 
 
 def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
-    """It reads nothing."""
     network = ScriptedNetwork(all_connections(ConnectionScript(on_open="close")))
     assert network.connection.opening == CLOSES
     assert network.send(about_versions(3)) == []
@@ -175,9 +166,7 @@ def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
 @pytest.mark.parametrize("version", [7, 100, 32767, -1, -32768])
 def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
     """Whatever the script says, they get UNSUPPORTED_VERSION and v0's layout, and no answer of the script is used."""
-    network = ScriptedNetwork(
-        all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),)))
-    )
+    network = ScriptedNetwork(all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),))))
     (write,) = network.send(about_versions(version))
     assert versions_in(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, NEWEST_SERVED)])
     (request,) = network.seen()
@@ -262,7 +251,7 @@ def test_api_versions_request_is_answered_whether_it_can_be_read_or_not(
     [
         ("16030102 00010001", "16030102 00010001"),
         ("ffffffff 0012", "ffffffff 0012"),
-        (f"{LARGEST_REQUEST_BYTES + 1:08x}", f"{LARGEST_REQUEST_BYTES + 1:08x}"),
+        (f"{MAX_REQUEST_BYTES + 1:08x}", f"{MAX_REQUEST_BYTES + 1:08x}"),
         ("00000000", "00000000"),
         ("00000003 001200 ffff", "00000003 001200"),
         ("7fffffff" + "00" * 100, "7fffffff" + "00" * 60),
@@ -270,7 +259,6 @@ def test_api_versions_request_is_answered_whether_it_can_be_read_or_not(
     ids=["TLS", "negative", "too large", "empty", "short", "long"],
 )
 def test_bytes_that_are_no_request_close(data: str, unreadable: str) -> None:
-    """Their first bytes are kept, and nothing more is read."""
     network = ScriptedNetwork(Script())
     assert network.send(bytes.fromhex(data)) == CLOSES
     assert network.send(about_versions(3)) == []
@@ -298,10 +286,9 @@ def test_connection_is_closed_after_some_responses(closes_after: int) -> None:
         (CLUSTER_ID, -1, 42),
     ],
 )
-def test_ids_are_checked_by_whoever_gives_a_table(
-    cluster_id: str | None, node: int, error: int
-) -> None:
-    """Ids of another broker get REBOOTSTRAP_REQUIRED, one of them alone INVALID_REQUEST; an error of the script stays."""
+def test_ids_are_checked_by_whoever_gives_a_table(cluster_id: str | None, node: int, error: int) -> None:
+    """Ids of another broker get REBOOTSTRAP_REQUIRED, one of them alone INVALID_REQUEST; an error of the script
+    stays."""
     body = ApiVersionsRequest(
         client_software_name="some",
         client_software_version="1",
@@ -319,7 +306,6 @@ def test_ids_are_checked_by_whoever_gives_a_table(
 
 
 def test_unasked_response_opens_the_connection() -> None:
-    """It is in the layout of v0; requests are answered as if it had not come."""
     unasked = Answer(table=ITSELF, correlation_shift=3, pieces=2)
     network = ScriptedNetwork(all_connections(ConnectionScript(unasked=unasked)))
     opening = network.connection.opening
@@ -333,7 +319,6 @@ def test_unasked_response_opens_the_connection() -> None:
 
 
 def test_held_back_response_comes_after_the_next_one() -> None:
-    """Its time is that at which it was written; without another request it is never sent."""
     network = ScriptedNetwork(one_node(Answer(held_back=True), Answer()))
     assert network.send(about_versions(3, id_=1), now_ms=5) == []
     assert [each.response for each in network.seen()] == [b""]
@@ -353,7 +338,6 @@ def test_response_that_is_held_back_twice_is_released_once() -> None:
 
 
 def test_response_behind_a_slow_one_has_its_own_time() -> None:
-    """It waits for the one before; the slow one itself takes as long as the script says, and one that was cut off has no other time."""
     network = ScriptedNetwork(one_node(Answer(delay_ms=50), Answer()))
     network.send(about_versions(3), about_versions(3), metadata(3), now_ms=5)
     assert [each.answered_ms for each in network.seen()] == [None, 55, 55]
@@ -365,7 +349,7 @@ def test_response_behind_a_slow_one_has_its_own_time() -> None:
 
 def test_requests_of_a_flood_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that sent without a pause kept a play busy for a minute after enough was seen."""
-    monkeypatch.setattr(scripted_connection, "MOST_READ", 3)
+    monkeypatch.setattr(scripted_connection, "MAX_READ", 3)
     network = ScriptedNetwork(Script())
     assert len(network.send(*[about_versions(0)] * 2)) == 2
     assert len(network.send(*[about_versions(0)] * 9)) == 1
@@ -377,14 +361,14 @@ def test_unfinished_request_is_forgotten_with_its_connection() -> None:
     """Connections that are recorded kept the bytes of half a request each to the end of the play."""
     cluster = ScriptedCluster(Script(), [("127.0.0.1", 9092)])
     connection = cluster.connect(0, now_ms=0)
-    half = encode_frame(bytes(LARGEST_REQUEST_BYTES))[:-1]
+    half = encode_frame(bytes(MAX_REQUEST_BYTES))[:-1]
     tracemalloc.start()
     connection.receive_data(half, now_ms=1)
     held, _ = tracemalloc.get_traced_memory()
     connection.client_closed(now_ms=2)
     left, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert held > LARGEST_REQUEST_BYTES > 10 * left
+    assert held > MAX_REQUEST_BYTES > 10 * left
 
 
 def test_answer_may_begin_with_a_version() -> None:

@@ -1,4 +1,7 @@
-"""The oracle's rules about the client id in headers, and about the name of the software with SASL, where a client may ask for versions twice."""
+"""The oracle's rules about client ids in headers and software names with SASL.
+
+With SASL a client may send ApiVersions twice.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,7 @@ def seen_with(
 ) -> SeenRequest:
     """Return a request as the suite reads it."""
     about_versions = api_key == API_VERSIONS_KEY
-    header = RequestHeader(
-        request_api_key=api_key, request_api_version=version, correlation_id=0, client_id=client_id
-    )
+    header = RequestHeader(request_api_key=api_key, request_api_version=version, correlation_id=0, client_id=client_id)
     raw = {"client_id": write_compact_nullable_string(client_id)} if compact else None
     header_version = request_header_version(api_key, version) if about_versions else 2
     software = ApiVersionsRequest(client_software_name="model", client_software_version="1")
@@ -112,14 +113,10 @@ def with_sasl(*requests: SeenRequest, **others: Any) -> Recording:
 @pytest.mark.parametrize(
     "recording",
     [
-        pytest.param(
-            with_sasl(asked(0), *steps(), asked(4, at_ms=2), sent(12, at_ms=3)), id="as-java-does"
-        ),
+        pytest.param(with_sasl(asked(0), *steps(), asked(4, at_ms=2), sent(12, at_ms=3)), id="as-java-does"),
         pytest.param(with_sasl(asked(4), *steps(), sent(12, at_ms=2)), id="named-before"),
         pytest.param(
-            with_sasl(
-                asked(0), *steps(), asked(4, Answer(action="close"), at_ms=2), sent(12, at_ms=2)
-            ),
+            with_sasl(asked(0), *steps(), asked(4, Answer(action="close"), at_ms=2), sent(12, at_ms=2)),
             id="named-in-a-pipeline-that-ends-unanswered",
         ),
         pytest.param(with_sasl(asked(0), *steps()), id="nothing-after-authentication"),
@@ -127,9 +124,7 @@ def with_sasl(*requests: SeenRequest, **others: Any) -> Recording:
             with_sasl(asked(0, UNNAMED_TABLE), *steps(), sent(12, at_ms=2)),
             id="broker-takes-no-names",
         ),
-        pytest.param(
-            with_sasl(asked(0, Answer(cut_to=3)), *steps(), sent(12, at_ms=2)), id="no-table"
-        ),
+        pytest.param(with_sasl(asked(0, Answer(cut_to=3)), *steps(), sent(12, at_ms=2)), id="no-table"),
     ],
 )
 def test_client_with_sasl_is_allowed(recording: Recording) -> None:
@@ -167,15 +162,12 @@ def test_client_that_never_names_itself_is_found_once() -> None:
         pytest.param((asked(0), asked(4, at_ms=1), *steps(2)), False, id="asked-twice-before"),
     ],
 )
-def test_first_version_with_sasl_is_the_newest(
-    requests: tuple[SeenRequest, ...], is_found: bool
-) -> None:
+def test_first_version_with_sasl_is_the_newest(requests: tuple[SeenRequest, ...], is_found: bool) -> None:
     """Either of the first requests before and after authentication has to have the newest version."""
     assert bool(begins_below(with_sasl(*requests), newest=4)) is is_found
 
 
 def test_model_client_asks_before_and_after_authentication() -> None:
-    """It asks in v0, authenticates, and asks in its newest version, on each connection."""
     play = play_in_memory(SASL)
     assert play.result.outcome == "ok"
     seen = [(each.api_key, each.api_version) for each in play.recording.requests]
@@ -197,7 +189,6 @@ def test_error_of_the_handshake_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
     [((), ""), ((0, 3), ""), ((1,), "v1"), ((0, 1, 0), "v0 and v1")],
 )
 def test_client_without_a_name_is_said(versions: tuple[int, ...], words: str) -> None:
-    """One that asks in old versions alone gives operators no name; one that never asks is another matter."""
     said = names_nothing(recorded(*map(asked, versions)))
     assert said == (words and said)
     if words:

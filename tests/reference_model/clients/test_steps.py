@@ -31,18 +31,14 @@ def seen(connection: int = 0, at_ms: int = 0, **others: Any) -> SeenRequest:
 
 def opened(number: int = 0, requests: int = 1, **others: Any) -> SeenConnection:
     """Return a connection to the first node."""
-    return SeenConnection(
-        number=number, **{"node": 0, "opened_ms": 0, "requests": requests, **others}
-    )
+    return SeenConnection(number=number, **{"node": 0, "opened_ms": 0, "requests": requests, **others})
 
 
 def played(*seen_: SeenRequest | SeenConnection, script: Script = HEALTHY_SCRIPT) -> list[Step]:
     """Return the steps of a recording of 100 ms."""
     connections = tuple(each for each in seen_ if isinstance(each, SeenConnection))
     requests = tuple(each for each in seen_ if isinstance(each, SeenRequest))
-    recording = Recording(
-        script=script, connections=connections, requests=requests, duration_ms=100
-    )
+    recording = Recording(script=script, connections=connections, requests=requests, duration_ms=100)
     return list(steps_of(recording))
 
 
@@ -61,9 +57,7 @@ def test_an_answered_request_is_a_step_with_one_exchange() -> None:
 
 def test_a_client_that_closes_is_a_step_of_its_own() -> None:
     """The step in which the client closes has no pieces, and comes where it happened."""
-    steps = played(
-        opened(closed_ms=5, closed_by="client"), opened(1), seen(), seen(1, 3), seen(1, 6)
-    )
+    steps = played(opened(closed_ms=5, closed_by="client"), opened(1), seen(), seen(1, 3), seen(1, 6))
     assert [(step.connection, step.closes, step.ended) for step in steps] == [
         (0, False, False),
         (1, False, False),
@@ -72,9 +66,7 @@ def test_a_client_that_closes_is_a_step_of_its_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("response", "outcome"), [(RESPONSE, Outcome.ANSWER), (b"", Outcome.CLOSED)]
-)
+@pytest.mark.parametrize(("response", "outcome"), [(RESPONSE, Outcome.ANSWER), (b"", Outcome.CLOSED)])
 def test_a_broker_that_closes_does_so_in_the_last_step(response: bytes, outcome: Outcome) -> None:
     """The last step says that the broker closed; without a response that is the outcome."""
     broker = opened(closed_ms=5, closed_by="broker", requests=2)
@@ -152,9 +144,7 @@ def test_bytes_that_are_no_request_are_a_step_without_an_exchange() -> None:
 
 def test_nodes_are_distinguished_and_tls_is_named() -> None:
     """A step to another node than the first names it, and every step says whether TLS was used."""
-    first, second = played(
-        opened(), opened(1, node=2), seen(), seen(1), script=Script(listener="ssl")
-    )
+    first, second = played(opened(), opened(1, node=2), seen(), seen(1), script=Script(listener="ssl"))
     assert (first.listener, second.listener) == ("", "node 3")
     assert first.tls
     assert second.tls

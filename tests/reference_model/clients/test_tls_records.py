@@ -1,4 +1,7 @@
-"""Bytes that are no TLS record are found wherever they begin, however the bytes arrive."""
+"""Bytes that are no TLS record are found, however the bytes arrive.
+
+They may begin anywhere in the stream.
+"""
 
 from __future__ import annotations
 

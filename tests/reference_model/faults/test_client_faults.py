@@ -1,4 +1,7 @@
-"""Planted faults of clients are described; `kafka-conformance mutation` shows that each breaks its clauses and no other."""
+"""Every planted fault of clients has a description.
+
+`kafka-conformance mutation` shows that each fault breaks its clauses and no others.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault:
 
 @each_fault
 def test_fault_says_what_it_does(fault: Fault) -> None:
-    """A fault has its class's name, its one-sentence docstring as its description, and overrides what the model decides."""
+    """A fault has its class's name, its one-sentence docstring as its description, and overrides what the model
+    decides."""
     assert FAULTS[fault.name] is fault
     assert fault.name.replace("-", "") == fault.model.__name__.lower()
     assert fault.description == inspect.getdoc(fault.model)

@@ -40,14 +40,10 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
     "data",
     [
         pytest.param(
-            encode_frame(
-                bytes.fromhex(f"{FLEXIBLE} 0001 61 00 a29c01 {REPLACED_NAME.hex()} 0231 00")
-            ),
+            encode_frame(bytes.fromhex(f"{FLEXIBLE} 0001 61 00 a29c01 {REPLACED_NAME.hex()} 0231 00")),
             id="name-that-grows",
         ),
-        pytest.param(
-            encode_frame(bytes.fromhex(f"{FLEXIBLE} 0001 61 00 00 0231 00")), id="null-name"
-        ),
+        pytest.param(encode_frame(bytes.fromhex(f"{FLEXIBLE} 0001 61 00 00 0231 00")), id="null-name"),
         pytest.param(2 * METADATA.data, id="another-api"),
         pytest.param(build_request(version=1, client_id="a" * 40).data, id="long-client-id"),
     ],
@@ -62,7 +58,6 @@ def test_no_defect_crashes(data: bytes) -> None:
 
 
 def test_connection_remembers_what_was_so_once() -> None:
-    """Also if it is not so at a later frame."""
     connection = SimpleNamespace(connection=SimpleNamespace(memory={}))
     context = cast(RequestContext, connection)
     seen = [RequestContext.has_seen(context, "x", now=now) for now in (True, False, False)]

@@ -1,4 +1,7 @@
-"""Which treatment of a request matches a reaction that the model allows, and how it is described."""
+"""Tests of which treatment of a request matches a reaction of the model.
+
+They also check how the treatment is described.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,7 @@ CLOSED = closed("x")
 IGNORED = replace(CLOSED, outcome=Outcome.IGNORED)
 BARE = replace(SERVED, kind=AnswerKind.BARE_TOKEN)
 HANDSHAKE = replace(SERVED, kind=AnswerKind.SASL_HANDSHAKE, response_version=1)
-NO_MECHANISM = replace(
-    HANDSHAKE, listing=Listing.NOTHING, error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM
-)
+NO_MECHANISM = replace(HANDSHAKE, listing=Listing.NOTHING, error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM)
 TOKEN = replace(SERVED, kind=AnswerKind.SASL_AUTHENTICATE, response_version=1)
 OTHER = replace(SERVED, kind=AnswerKind.OTHER)
 
@@ -75,9 +76,7 @@ def exchange_of(seen: Outcome | str, *, usable: bool = False) -> Exchange:
         pytest.param(NO_MECHANISM, f"{ID} 0021 00000001 0001 61", False, id="lists-something"),
         pytest.param(TOKEN, f"{ID} 0000 ffff 00000000", True, id="token-taken"),
         pytest.param(TOKEN, f"{ID} 003a ffff 00000000", False, id="token-refused"),
-        pytest.param(
-            replace(TOKEN, response_version=2), f"{ID} 00 0000 00", True, id="flexible-token"
-        ),
+        pytest.param(replace(TOKEN, response_version=2), f"{ID} 00 0000 00", True, id="flexible-token"),
         pytest.param(OTHER, f"{ID} ff", True, id="another-api-served"),
         pytest.param(
             replace(OTHER, error_code=ErrorCode.ILLEGAL_SASL_STATE),
@@ -87,20 +86,14 @@ def exchange_of(seen: Outcome | str, *, usable: bool = False) -> Exchange:
         ),
     ],
 )
-def test_treatment_matches_a_reaction(
-    reaction: Reaction, seen: Outcome | str, agrees: bool
-) -> None:
+def test_treatment_matches_a_reaction(reaction: Reaction, seen: Outcome | str, agrees: bool) -> None:
     """Outcome, correlation id and content of the response have to be those of the reaction."""
     agreement = Agreement(PROFILE, mechanisms=("PLAIN",))
     assert (agreement.matching(exchange_of(seen), [reaction]) is not None) is agrees
 
 
-@pytest.mark.parametrize(
-    ("is_kept", "expected"), [(None, SERVED), (True, SERVED), (False, REFUSED)]
-)
-def test_fate_of_the_connection_counts_if_it_was_seen(
-    is_kept: bool | None, expected: Reaction
-) -> None:
+@pytest.mark.parametrize(("is_kept", "expected"), [(None, SERVED), (True, SERVED), (False, REFUSED)])
+def test_fate_of_the_connection_counts_if_it_was_seen(is_kept: bool | None, expected: Reaction) -> None:
     """The same response is another reaction if the connection is closed after it."""
     agreement = Agreement(PROFILE)
     found = agreement.matching(exchange_of(TABLE), [CLOSED, SERVED, REFUSED], is_kept=is_kept)
@@ -135,7 +128,6 @@ def test_without_a_recorded_table_the_error_code_counts() -> None:
     ],
 )
 def test_difference_is_one_sentence(seen: Outcome | str, expected: str) -> None:
-    """It names each allowed reaction once, and what was seen."""
     exchange = exchange_of(seen, usable=True)
     assert summary_of(exchange) == expected
     assert difference(exchange, [CLOSED, CLOSED]) == f"the model allows closed (x); {expected}"
@@ -178,9 +170,7 @@ LIST_GROUPS, METADATA, OFFSET_FETCH, LEADER_AND_ISR = 16, 3, 9, 4
         pytest.param(LEADER_AND_ISR, 0, "00000007 0000 00000000", False, id="empty-success"),
     ],
 )  # fmt: skip
-def test_refusal_holds_nothing_but_the_error(
-    api_key: int, api_version: int, payload: str, expected: bool
-) -> None:
+def test_refusal_holds_nothing_but_the_error(api_key: int, api_version: int, payload: str, expected: bool) -> None:
     """A response refuses if all its error codes are the one asked for and its lists hold nothing else."""
     sent = minimal_request(described_api(api_key, api_version), api_version)
     response = bytes.fromhex(payload)
@@ -267,7 +257,6 @@ def test_summary_says_what_differs_from_a_usual_response() -> None:
     ],
 )
 def test_part_of_a_response_is_described(stray: str, expected: str) -> None:
-    """Its size and what came of it; nothing is known of less than a size, of all bytes, or of a size that cannot be."""
     seen = Exchange(request=SENT, outcome=Outcome.CLOSED, stray=bytes.fromhex(stray))
     found = part_of_response(seen)
     assert found.startswith(expected)

@@ -52,14 +52,11 @@ def test_what_the_model_answers_is_no_difference() -> None:
         pytest.param("closed", None, id="closed"),
         pytest.param("silent", None, id="silent"),
         pytest.param("answer", _answer()[:-1], id="cut short"),
-        pytest.param(
-            "answer", _answer()[:4] + bytes(4) + _answer()[8:], id="another correlation id"
-        ),
+        pytest.param("answer", _answer()[:4] + bytes(4) + _answer()[8:], id="another correlation id"),
         pytest.param("answer", _answer()[:8] + b"\0\x23" + _answer()[10:], id="another error"),
     ],
 )
 def test_what_the_model_would_not_do_is_a_difference(outcome: str, received: bytes | None) -> None:
-    """Such an outcome is a difference if it is the example's only exchange."""
     assert _found((outcome, received)) == [0]
 
 
@@ -77,9 +74,7 @@ def test_end_of_a_connection_is_judged_alone() -> None:
         pytest.param("4.4.0", END_OF_STREAM, [0], id="a release that loses none"),
     ],
 )
-def test_answer_may_be_lost_where_the_stream_ended_early(
-    release: str, clause: str, steps: list[int]
-) -> None:
+def test_answer_may_be_lost_where_the_stream_ended_early(release: str, clause: str, steps: list[int]) -> None:
     """Eight releases from 0.10.2.2 to 2.3.1 sometimes send no answer to a correct request."""
     sent = bytes.fromhex("0000001b001200000000000000116b61666b612d636f6e666f726d616e6365")
     assert _found(("closed", None), sent=sent, release=release, clause=clause) == steps

@@ -30,9 +30,7 @@ API_VERSIONS = ApiVersion(api_key=18, min_version=0, max_version=4)
 GROUP = SupportedFeatureKey(name="group.version", min_version=0, max_version=1)
 METADATA = SupportedFeatureKey(name="metadata.version", min_version=7, max_version=27)
 FINAL_GROUP = FinalizedFeatureKey(name="group.version", min_version_level=1, max_version_level=1)
-FINAL_METADATA = FinalizedFeatureKey(
-    name="metadata.version", min_version_level=7, max_version_level=27
-)
+FINAL_METADATA = FinalizedFeatureKey(name="metadata.version", min_version_level=7, max_version_level=27)
 UNKNOWN = (TaggedField(tag=9, data=b"x"),)
 RESPONSE = ApiVersionsResponse(
     error_code=ErrorCode.NONE,
@@ -50,9 +48,7 @@ SAME: dict[str, dict[str, Any]] = {
     "order-of-supported-features": {"supported_features": (METADATA, GROUP)},
     "order-of-finalized-features": {"finalized_features": (FINAL_METADATA, FINAL_GROUP)},
     "unknown-tag": {"unknown_tagged_fields": UNKNOWN},
-    "unknown-tag-of-an-entry": {
-        "api_keys": (replace(FETCH, unknown_tagged_fields=UNKNOWN), API_VERSIONS)
-    },
+    "unknown-tag-of-an-entry": {"api_keys": (replace(FETCH, unknown_tagged_fields=UNKNOWN), API_VERSIONS)},
     "order-of-tags": {"tag_order": (2, 1, 0)},
 }
 OTHER: dict[str, dict[str, Any]] = {
@@ -69,12 +65,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "supported-highest-level": {"supported_features": (replace(GROUP, max_version=2), METADATA)},
     "supported-missing": {"supported_features": (METADATA,)},
     "finalized-name": {"finalized_features": (replace(FINAL_GROUP, name="other"), FINAL_METADATA)},
-    "finalized-lowest-level": {
-        "finalized_features": (replace(FINAL_GROUP, min_version_level=0), FINAL_METADATA)
-    },
-    "finalized-highest-level": {
-        "finalized_features": (replace(FINAL_GROUP, max_version_level=2), FINAL_METADATA)
-    },
+    "finalized-lowest-level": {"finalized_features": (replace(FINAL_GROUP, min_version_level=0), FINAL_METADATA)},
+    "finalized-highest-level": {"finalized_features": (replace(FINAL_GROUP, max_version_level=2), FINAL_METADATA)},
     "finalized-missing": {"finalized_features": (FINAL_METADATA,)},
 }
 
@@ -101,7 +93,6 @@ def test_another_response(changes: dict[str, Any]) -> None:
 
 
 def test_bytes_that_are_no_response_have_no_stable_part() -> None:
-    """Neither a cut-off body nor one with bytes after it decodes."""
     body = encode(RESPONSE, version=VERSION)
     for broken in (body[:-1], body + b"\0"):
         with pytest.raises(DecodeError):
@@ -113,9 +104,7 @@ def test_differing_entries_are_named_shortly() -> None:
     expected = stable_part(
         ApiVersionsResponse(
             error_code=ErrorCode.NONE,
-            api_keys=tuple(
-                ApiVersion(api_key=key, min_version=0, max_version=1) for key in range(5)
-            ),
+            api_keys=tuple(ApiVersion(api_key=key, min_version=0, max_version=1) for key in range(5)),
         )
     )
     nothing = expected._replace(api_keys=())

@@ -21,8 +21,5 @@ from reference_model.profiles.listeners import LISTENERS, first_but_for_tls
         ("upstream", ("plaintext", "upstream"), "upstream"),
     ],
 )
-def test_first_listener_that_serves_the_same(
-    listener: str, listeners: tuple[str, ...], first: str
-) -> None:
-    """It is the first one that differs in TLS at most: authentication and the controller make a difference."""
+def test_first_listener_that_serves_the_same(listener: str, listeners: tuple[str, ...], first: str) -> None:
     assert first_but_for_tls(listener, listeners) == first

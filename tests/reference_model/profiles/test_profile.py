@@ -1,4 +1,4 @@
-"""Profiles: how releases are ordered, how each behaves, the recorded tables, and which profile a target has."""
+"""Tests of profiles: order of releases, behaviour, tables, profile of a target."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from wire.error_codes import ErrorCode
 def ranges(*each: tuple[int, int, int]) -> tuple[ApiVersion, ...]:
     """Return ranges of versions as table entries."""
     return tuple(
-        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
-        for api_key, lowest, highest in each
+        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest) for api_key, lowest, highest in each
     )
 
 
@@ -161,7 +160,8 @@ def test_zookeeper_brokers_list_an_api_that_they_refuse() -> None:
 
 
 def test_kip_text_differs_where_its_file_says() -> None:
-    """By the text, ids are checked everywhere, what is listed is served, nothing else is, and unused metrics are removed."""
+    """By the text, ids are checked everywhere, what is listed is served, nothing else is, and unused metrics are
+    removed."""
     text = {
         "accepted_unlisted": (),
         "ids_checked": True,
@@ -240,9 +240,7 @@ CONTENT = (FOLDER / "apache_kafka.toml").read_text()
 @pytest.mark.parametrize(
     ("content", "difference"),
     [
-        pytest.param(
-            CONTENT.replace("[max_tags]", "[tags_max]"), "['max_tags', 'tags_max']", id="misspelt"
-        ),
+        pytest.param(CONTENT.replace("[max_tags]", "[tags_max]"), "['max_tags', 'tags_max']", id="misspelt"),
         pytest.param(f"[more]\nchanges = []\n{CONTENT}", "['more']", id="unknown"),
         pytest.param(CONTENT.partition("[refused_listed]")[0], "['refused_listed']", id="missing"),
     ],
@@ -297,9 +295,7 @@ def test_tables_are_recorded_of_every_line() -> None:
         pytest.param("4.4.9", 3, 0, True, id="as-the-recorded-release-of-its-line"),
     ],
 )
-def test_release_reads_what_was_recorded(
-    release: str, api_key: int, api_version: int, reads: bool
-) -> None:
+def test_release_reads_what_was_recorded(release: str, api_key: int, api_version: int, reads: bool) -> None:
     """What a release can read is not quite what its listeners list."""
     assert profile_of(release, listener="sasl_plaintext").reads(api_key, api_version) is reads
 
@@ -346,14 +342,10 @@ FEATURES_4_3 = {
         ("4.4.0", {**FEATURES_4_3, "metadata.version": (7, 33), "share.version": (0, 2)}),
     ],
 )
-def test_recorded_features_are_those_of_the_release(
-    release: str, supported: dict[str, tuple[int, int]]
-) -> None:
+def test_recorded_features_are_those_of_the_release(release: str, supported: dict[str, tuple[int, int]]) -> None:
     """A release has the given supported features; finalized ones are supported, at a level above 0."""
     recorded = profile_at(release)
-    found = {
-        each.name: (each.min_version, each.max_version) for each in recorded.supported_features
-    }
+    found = {each.name: (each.min_version, each.max_version) for each in recorded.supported_features}
     assert found == supported
     for each in recorded.finalized_features:
         assert each.min_version_level == each.max_version_level
@@ -383,7 +375,6 @@ def test_newest_release_serves_the_newest_version() -> None:
 
 
 def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
-    """It has no table to compare with, but serves the APIs of its line's newest record."""
     unrecorded, recorded = profile_of("4.3.77"), profile_of("4.3.1")
     assert unrecorded.api_keys == ()
     assert unrecorded.served_keys == recorded.served_keys == recorded.api_keys
@@ -404,7 +395,8 @@ def test_line_without_a_record_serves_nothing_that_is_known() -> None:
 
 @pytest.mark.parametrize(("listed", "newest"), [(None, 5), (3, 3), (9, NEWEST_VERSION)])
 def test_own_table_replaces_that_of_the_release(listed: int | None, newest: int) -> None:
-    """The table of a target that is no known release is its own, and so are its versions of ApiVersions and its epoch."""
+    """The table of a target that is no known release is its own, and so are its versions of ApiVersions and its
+    epoch."""
     metadata = ApiVersion(api_key=3, min_version=1, max_version=2)
     own = ApiVersion(api_key=18, min_version=0, max_version=listed or 0)
     table = (metadata, own) if listed is not None else (metadata,)
@@ -422,9 +414,7 @@ def test_own_table_replaces_that_of_the_release(listed: int | None, newest: int)
     assert found.traits.ids_checked is known.traits.ids_checked
 
 
-RELEASES = [
-    each for each in load_targets() if each.implementation == APACHE_KAFKA and each.handshake
-]
+RELEASES = [each for each in load_targets() if each.implementation == APACHE_KAFKA and each.handshake]
 
 
 @pytest.mark.parametrize(
@@ -445,7 +435,8 @@ def test_quorum_is_kraft_since_the_first_line_with_it(release: str, quorum: str)
 
 @pytest.mark.parametrize("release", ["0.10.0.1", "3.2.3", "3.9.2", "4.4.0"])
 def test_profile_is_that_of_the_usual_quorum(release: str) -> None:
-    """Unless another one is asked for: that default is never the profile without a table of a release with ZooKeeper."""
+    """Unless another one is asked for: that default is never the profile without a table of a release with
+    ZooKeeper."""
     usual = usual_quorum(release)
     assert traits_of(release) == traits_of(release, quorum=usual)
     assert profile_of(release) == profile_of(release, quorum=usual)
@@ -468,10 +459,7 @@ def test_record_of_a_release_has_the_quorum_of_the_registry(target: Target) -> N
         pytest.param("a-proxy-to-apache-kafka-3.9.2-zookeeper", "a-proxy", id="proxy"),
     ],
 )
-def test_another_implementation_is_judged_by_the_newest_release(
-    target: str, implementation: str
-) -> None:
-    """Its id says nothing about a quorum, even if it names a release."""
+def test_another_implementation_is_judged_by_the_newest_release(target: str, implementation: str) -> None:
     found = profile_of_target(target, implementation, "1.0", listener=PLAINTEXT)
     assert found == profile_of(NEWEST_RELEASE)
 

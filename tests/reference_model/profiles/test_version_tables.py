@@ -1,4 +1,4 @@
-"""What Kafka knows of APIs and their versions: what tables serve, what they have in common, and how they differ."""
+"""Tests of version tables: served versions, intersections and differences."""
 
 from __future__ import annotations
 
@@ -36,11 +36,7 @@ def test_intersection_has_exactly_what_every_table_has(tables: list[dict[int, Ra
         shared = [
             version
             for version in range(6)
-            if tables
-            and all(
-                key in table and table[key].lowest <= version <= table[key].highest
-                for table in tables
-            )
+            if tables and all(key in table and table[key].lowest <= version <= table[key].highest for table in tables)
         ]
         assert found.get(key) == (Range(shared[0], shared[-1]) if shared else None)
     assert list(found) == sorted(found)
@@ -66,9 +62,7 @@ def test_a_change_is_about_what_is_served(
     before: Support | None, after: Support | None, kind: RequestKind, words: str
 ) -> None:
     """A version that is listed and refused is not counted as served."""
-    (change,) = request_changes(
-        {} if before is None else {1: before}, {} if after is None else {1: after}
-    )
+    (change,) = request_changes({} if before is None else {1: before}, {} if after is None else {1: after})
     assert (change.kind, change.words) == (kind, words)
 
 
@@ -97,7 +91,6 @@ def test_recorded_releases_serve_less_than_they_list() -> None:
 
 
 def test_release_with_both_quorums_has_two_names() -> None:
-    """Its usual quorum is KRaft; the order is by age, ZooKeeper first."""
     found = {each.target: each for each in recorded_releases()}
     zookeeper, kraft = found["apache-kafka-3.9.2-zookeeper"], found["apache-kafka-3.9.2"]
     assert (zookeeper.title, kraft.title) == ("3.9.2 (ZooKeeper)", "3.9.2 (KRaft)")
@@ -144,7 +137,6 @@ def test_an_unknown_api_has_its_key() -> None:
     [(Range(0, 3), "0-3"), (Range(2, 2), "2"), (Range(-1, 2), "-1 to 2")],
 )
 def test_ranges_are_read_at_a_glance(range_: Range, text: str) -> None:
-    """One version stands alone, and no hyphen stands next to a minus sign."""
     assert str(range_) == text
 
 

@@ -1,4 +1,7 @@
-"""For tests of the exports: a small grid, one in which every name and message is hostile, and what a third-party renderer makes of Markdown."""
+"""Grids for tests of the exports, and a renderer of Markdown.
+
+One grid is small. In another, every name and message is hostile. The renderer is a third party's.
+"""
 
 from __future__ import annotations
 

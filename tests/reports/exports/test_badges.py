@@ -41,9 +41,7 @@ def test_badge_says_what_is_broken_or_that_nothing_is(
 @pytest.mark.parametrize("label", ["i", "Apache Kafka 4.4.0", "WWWWWWWW", "日本語", ""])
 def test_text_fits_its_field(label: str) -> None:
     """Each text states its length, and fits into its half with space on both sides."""
-    picture = ET.fromstring(
-        badge_svg(Badge(label=label, message="✓ conforms 9", colour="1a6e3c", is_error=False))
-    )
+    picture = ET.fromstring(badge_svg(Badge(label=label, message="✓ conforms 9", colour="1a6e3c", is_error=False)))
     fields = list(picture.iter(f"{SVG}rect"))
     texts = list(picture.iter(f"{SVG}text"))
     assert int(picture.get("width", "0")) == sum(int(field.get("width", "0")) for field in fields)
@@ -62,9 +60,7 @@ def test_wider_letters_are_wider() -> None:
 def test_hostile_name_is_text_in_the_picture(hostile: Path) -> None:
     """The picture stays well-formed and short, and contains no element from the name."""
     picture = ET.parse(hostile / f"{badge_of_target(HOSTILE)}.svg").getroot()
-    assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
-        *("svg", "title", "rect", "g", "text")
-    }
+    assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {*("svg", "title", "rect", "g", "text")}
     label = json.loads((hostile / f"{badge_of_target(HOSTILE)}.json").read_text())["label"]
     assert len(label) == 60
     assert label.isprintable()

@@ -28,17 +28,13 @@ def _grid(folder: Path, *cells: dict[str, Any], level: str = "MUST") -> Grid:
     write_tables(
         folder,
         targets=[target_row(target, listener=listener) for target, listener in sorted(targets)],
-        clauses=[
-            clause_row(clause, level=level) for clause in sorted({cell["clause"] for cell in cells})
-        ],
+        clauses=[clause_row(clause, level=level) for clause in sorted({cell["clause"] for cell in cells})],
         cells=cells,
     )
     return read_grid(folder)
 
 
-def _compared(
-    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], level: str = "MUST"
-) -> GridComparison:
+def _compared(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], level: str = "MUST") -> GridComparison:
     return compare(
         _grid(tmp_path / "a", cell_row(CLAUSE, OLD, **before), level=level),
         _grid(tmp_path / "b", cell_row(CLAUSE, OLD, **after), level=level),
@@ -127,7 +123,6 @@ def test_nothing_changed_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_judged_cell_that_is_gone_is_named(verdict: str, said: str, tmp_path: Path) -> None:
-    """One without a verdict is only counted."""
     kept = cell_row(CLAUSE, OLD)
     before = _grid(tmp_path / "a", kept, cell_row(OTHER, OLD, verdict))
     sentence = compare(before, _grid(tmp_path / "b", kept)).sentence
@@ -164,9 +159,7 @@ def test_new_and_gone_targets_are_reported_as_a_whole(tmp_path: Path) -> None:
     assert (new.target, new.cells, new.why) == (NEW, 20, "20 cells, 20 violated")
     (gone,) = rows_of(comparison, ChangeKind.GONE)
     assert (gone.target, gone.cells, gone.why) == (OLD, 20, "20 cells")
-    assert comparison.sentence == (
-        "✕ 1 binding clause regressed on 1 target (cells: 2 regressed, 20 new, 20 gone)."
-    )
+    assert comparison.sentence == ("✕ 1 binding clause regressed on 1 target (cells: 2 regressed, 20 new, 20 gone).")
 
 
 def test_two_releases_of_a_product_are_compared(tmp_path: Path) -> None:
@@ -182,7 +175,6 @@ def test_two_releases_of_a_product_are_compared(tmp_path: Path) -> None:
 
 
 def test_several_releases_are_not_paired(tmp_path: Path) -> None:
-    """Which of them belong together is not known; other products do not matter."""
     older = ("apache-kafka-2.3.1", "apache-kafka-2.4.1", "nafka-0.1")
     before = _grid(tmp_path / "a", *(cell_row(CLAUSE, target) for target in older))
     after = _grid(tmp_path / "b", cell_row(CLAUSE, NEW), cell_row(CLAUSE, "nafka-0.2"))

@@ -1,4 +1,7 @@
-"""Texts are harmless in the format that they are escaped for, and ordinary texts stay as they are."""
+"""Texts are harmless in the format that they are escaped for.
+
+Ordinary texts stay unchanged.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,7 @@ def test_markdown_mentions_nobody_and_links_nothing() -> None:
 
 def test_markdown_has_neither_markup_nor_html() -> None:
     """Characters that form tables, links, code and tags are escaped."""
-    assert markdown_text("a|b `c` [d](e) <f> &amp;") == (
-        r"a\|b \`c\` \[d\]\(e\) &lt;f&gt; &amp;amp;"
-    )
+    assert markdown_text("a|b `c` [d](e) <f> &amp;") == (r"a\|b \`c\` \[d\]\(e\) &lt;f&gt; &amp;amp;")
 
 
 def test_html_is_escaped_by_entities() -> None:

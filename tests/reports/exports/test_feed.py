@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reports.exports.feed import MOST_ENTRIES
+from reports.exports.feed import MAX_ENTRIES
 from reports.grid.addresses import FEED
 from tests.reports.exports.grids import CAME, CLAUSE, OLD, export, transition_row
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
@@ -52,9 +52,7 @@ def test_listeners_and_new_cells_stand_together(small: Path) -> None:
         "New: 2 cells appear on Apache Kafka 4.4.0",
         "Regressed: KIP-511.names-refused on Apache Kafka 3.9.2",
     ]
-    (content,) = (
-        text for entry in entries for text in _texts(entry, "content") if "became" in text
-    )
+    (content,) = (text for entry in entries for text in _texts(entry, "content") if "became" in text)
     assert content.startswith("✓ conforms became ✕ violates on plaintext, ssl, in run ")
     assert {text for entry in entries for text in _texts(entry, "updated")} == {CAME.isoformat()}
 
@@ -63,7 +61,7 @@ def test_only_the_newest_entries_are_kept(tmp_path: Path) -> None:
     """The feed of a long history has as many entries as a reader fetches, newest first."""
     rows = [
         transition_row(CLAUSE, OLD, "regressed", run_id=f"run-{day}", at=CAME + timedelta(days=day))
-        for day in range(MOST_ENTRIES + 5)
+        for day in range(MAX_ENTRIES + 5)
     ]
     write_tables(
         tmp_path / "grid",
@@ -74,6 +72,6 @@ def test_only_the_newest_entries_are_kept(tmp_path: Path) -> None:
     )
     feed = _feed(export(tmp_path / "grid"))
     times = [_texts(entry, "updated")[0] for entry in feed.findall(f"{ATOM}entry")]
-    assert len(times) == MOST_ENTRIES
+    assert len(times) == MAX_ENTRIES
     assert times == sorted(times, reverse=True)
     assert times[0] == _texts(feed, "updated")[0] == rows[-1]["at"].isoformat()

@@ -1,4 +1,8 @@
-"""JUnit XML fails where a run would, and Allure gets one result per clause and target, labelled as the suite labels its own."""
+"""Tests of the result files for JUnit XML and Allure.
+
+JUnit XML fails if a run would fail. Allure gets one result per clause and target, with the labels that the suite gives
+its own results.
+"""
 
 from __future__ import annotations
 
@@ -161,9 +165,7 @@ def _results(folder: Path) -> dict[str, dict[str, Any]]:
 def test_each_clause_and_target_is_one_result(small: Path) -> None:
     """The worst listener decides the result, and every listener is a parameter."""
     results = _results(small)
-    assert set(results) == {
-        f"{clause} on {target}" for clause in (CLAUSE, OTHER) for target in (NEW, OLD)
-    }
+    assert set(results) == {f"{clause} on {target}" for clause in (CLAUSE, OTHER) for target in (NEW, OLD)}
     violated = results[f"{CLAUSE} on {OLD}"]
     assert violated["status"] == "failed"
     assert violated["parameters"] == [
@@ -180,10 +182,7 @@ def test_violation_carries_its_evidence(small: Path) -> None:
     """The archive contains the attached files, with the bytes and the script."""
     attached = _results(small)[f"{CLAUSE} on {OLD}"]["attachments"]
     with ZipFile(small / ALLURE_RESULTS) as archive:
-        texts = {
-            each["name"]: archive.read(f"allure-results/{each['source']}").decode()
-            for each in attached
-        }
+        texts = {each["name"]: archive.read(f"allure-results/{each['source']}").decode() for each in attached}
     assert set(texts) == {"exchange.txt", "reproducer.py", "example.txt"}
     assert texts["reproducer.py"] == "print('again')\n"
 

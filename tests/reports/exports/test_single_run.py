@@ -26,9 +26,7 @@ FACTS = {
 
 
 def _run(folder: Path, signature: str = SIGNATURE) -> Path:
-    header = run_header(
-        [planned_cell(), planned_cell(listener="ssl", applicable=False, reason="r")]
-    )
+    header = run_header([planned_cell(), planned_cell(listener="ssl", applicable=False, reason="r")])
     rows = [
         example_row(header, 1),
         example_row(header, 2, verdict="violates", failure_signature=signature),
@@ -84,17 +82,12 @@ def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
 
 
 def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
-    """Its failure.json is longer than a file that a person reads, and still complete."""
     folder = _run(tmp_path / "run")
     step = answered_step()
     (exchange,) = step.exchanges
     stray = replace(exchange, stray=bytes(600_000))
-    long = replace(
-        failure_of(key_of(), "seen", SIGNATURE), steps=(replace(step, exchanges=(stray,)),)
-    )
-    failure_folder = write_failure(
-        folder / "failures", replace(long, known_violation="open as KAFKA-1")
-    )
+    long = replace(failure_of(key_of(), "seen", SIGNATURE), steps=(replace(step, exchanges=(stray,)),))
+    failure_folder = write_failure(folder / "failures", replace(long, known_violation="open as KAFKA-1"))
     assert (failure_folder / "failure.json").stat().st_size > 2**20
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.message, failure.known_violation) == ("seen", "open as KAFKA-1")

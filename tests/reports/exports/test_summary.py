@@ -1,4 +1,7 @@
-"""The summary fits into a pull request comment: bounded, worst first, details folded."""
+"""The summary fits into a pull request comment, and shows the worst first.
+
+Its length is bounded, and details are folded.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.markdown_texts import MOST_BYTES, summary_markdown
+from reports.exports.markdown_texts import MAX_BYTES, summary_markdown
 from reports.grid.addresses import SUMMARY
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
@@ -16,7 +19,7 @@ from tests.reports.exports.grids import EXPECTED_TAGS, HOSTILE, RenderedTags
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 
-def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "") -> str:
+def _summary(folder: Path, most_bytes: int = MAX_BYTES, pages: str | None = "") -> str:
     folded = FoldedGrid(read_grid(folder))
     failures = read_history_tables(folder).failures or ()
     summary = summarise(folded, folder / "index.html")
@@ -26,20 +29,13 @@ def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "")
 def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
     """The summary has the sentence, violations with their level, then known ones, folded, and relative links."""
     text = (small / SUMMARY).read_text(encoding="utf-8")
-    assert (
-        text.splitlines()[2]
-        == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD, 2 bugs.**"
-    )
-    assert (
-        text.index("✕ violates MUST") < text.index("✕ violates SHOULD") < text.index("⚑ known: 1")
-    )
+    assert text.splitlines()[2] == r"**✕ 1 of 2 brokers breaks MUST rules: 1 MUST \+ 1 SHOULD, 2 bugs.**"
+    assert text.index("✕ violates MUST") < text.index("✕ violates SHOULD") < text.index("⚑ known: 1")
     rendered = RenderedTags(text)
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert rendered.tags.count("details") == text.count("</details>") == 2
     assert all(link.startswith("../") for link in rendered.links)
-    assert all(
-        (small / "exports" / link).resolve().is_relative_to(small) for link in rendered.links
-    )
+    assert all((small / "exports" / link).resolve().is_relative_to(small) for link in rendered.links)
 
 
 def test_run_without_pages_has_no_links(small: Path) -> None:
@@ -59,8 +55,7 @@ def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         targets=[target_row(target) for target in targets],
         clauses=[clause_row(clause, index) for index, clause in enumerate(clauses)],
         cells=[
-            cell_row(*pair, "violates", failures=[signature])
-            for pair, signature in zip(pairs, signatures, strict=True)
+            cell_row(*pair, "violates", failures=[signature]) for pair, signature in zip(pairs, signatures, strict=True)
         ],
         failures=[
             failure_row(signature, *pair, message=HOSTILE * 5)
@@ -69,10 +64,8 @@ def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-@pytest.mark.parametrize("most_bytes", [MOST_BYTES, 3_000])
-def test_summary_is_bounded_and_says_what_is_missing(
-    most_bytes: int, everything_violated: Path
-) -> None:
+@pytest.mark.parametrize("most_bytes", [MAX_BYTES, 3_000])
+def test_summary_is_bounded_and_says_what_is_missing(most_bytes: int, everything_violated: Path) -> None:
     """However many violations there are, the summary fits, closes its HTML and counts what it leaves out."""
     text = _summary(everything_violated, most_bytes)
     assert len(text.encode()) <= most_bytes

@@ -1,4 +1,4 @@
-"""Violations are listed once per clause and target, with everything that an issue needs."""
+"""Violations are listed once per clause and target, with all data for an issue."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ def test_body_has_no_script_that_does_not_run(script: str, tmp_path: Path) -> No
 
 
 def test_hanging_operation_is_the_client_s(tmp_path: Path) -> None:
-    """Its entry names the client, and the releases only as what it was tried with."""
     row = "some-lib-2.1.share-group"
     write_tables(
         tmp_path,
@@ -104,9 +103,7 @@ def test_hanging_operation_is_the_client_s(tmp_path: Path) -> None:
     (found,) = json.loads((export(tmp_path) / VIOLATIONS).read_text())
     assert (found["role"], found["target"], found["key"]) == ("operation", "some-lib-2.1", row)
     assert found["releases"] == [NEW, OLD]
-    assert found["title"] == (
-        "some-lib 2.1: share-group fails with Apache Kafka 4.4.0, Apache Kafka 3.9.2"
-    )
+    assert found["title"] == ("some-lib 2.1: share-group fails with Apache Kafka 4.4.0, Apache Kafka 3.9.2")
 
 
 def test_pages_stand_before_the_links(small: Path) -> None:

@@ -1,4 +1,7 @@
-"""Every table is exported as CSV, JSON and Markdown with the same content, and the grid has that of the home page."""
+"""Every table has the same content as CSV, JSON and Markdown.
+
+The exported grid has the content of the home page.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,7 @@ def test_schema_has_the_columns_of_the_rows(table: str) -> None:
     assert SCHEMA["$defs"][table]["required"] == list(columns)
     assert list(SCHEMA["$defs"][table]["properties"]) == list(columns)
     left_out = {field.name for field in fields(TABLES[table])} - set(columns)
-    assert left_out == (
-        {"facts", "hex_dump", "reproducer", "pcap"} if table == "failures" else set()
-    )
+    assert left_out == ({"facts", "hex_dump", "reproducer", "pcap"} if table == "failures" else set())
 
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])
@@ -85,9 +86,7 @@ def test_json_keeps_values_as_they_are(small: Path, hostile: Path) -> None:
     assert datetime.fromisoformat(row["at"]).utcoffset() is not None
     cell = json.loads((hostile / "exports" / "cells.json").read_text())["rows"][0]
     assert cell["target"] == HOSTILE
-    assert cell["failures"] == [
-        {"signature": SIGNATURE, "verdict": "violates", "smallest_example": 7, "examples": 3}
-    ]
+    assert cell["failures"] == [{"signature": SIGNATURE, "verdict": "violates", "smallest_example": 7, "examples": 3}]
 
 
 def test_csv_has_a_row_per_cell(small: Path) -> None:
@@ -129,9 +128,7 @@ def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
     assert next(iter(document.items())) == ("grid_schema_version", 1)
     assert document["counts"] == {"violates": 2, "known_violation": 1, "not_applicable": 1}
     assert document["cells"][0]["verdict"] == "known_violation"
-    assert (
-        document["ranges"][0]["statement"] == "in 3.9.2; known violation in 4.4.0 (open as KAFKA-1)"
-    )
+    assert document["ranges"][0]["statement"] == "in 3.9.2; known violation in 4.4.0 (open as KAFKA-1)"
     assert document["runs"][0]["started_at"] == "2026-11-21T14:30:00+00:00"
     assert [entry["release"] for entry in document["targets"]] == ["4.4.0", "3.9.2", "3.9.2"]
 
@@ -178,10 +175,7 @@ def test_markdown_is_short_and_says_what_it_leaves_out(tmp_path: Path) -> None:
         ],
         clauses=rows,
         cells=[cell_row(clause, target, "violates") for clause, target in judged],
-        refused=[
-            {"folder": f"runs/{number}", "refusal": "cut_off", "reason": "long " * 20}
-            for number in range(3)
-        ],
+        refused=[{"folder": f"runs/{number}", "refusal": "cut_off", "reason": "long " * 20} for number in range(3)],
     )
     text = (export(tmp_path) / "grid.md").read_text(encoding="utf-8")
     assert len(text.encode()) <= 12_000

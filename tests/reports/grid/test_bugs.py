@@ -30,9 +30,7 @@ def _column(target: str = "other-1.0") -> TargetColumn:
     return TargetColumn(target=target, name=name, short=short, group="g", listeners=(entry,))
 
 
-def _failure(
-    message: str, *, key: int = 18, version: int = 3, kind: str = "AssertionError"
-) -> KeptFailure:
+def _failure(message: str, *, key: int = 18, version: int = 3, kind: str = "AssertionError") -> KeptFailure:
     data = f"00000020{key:04x}{version:04x}00000007"
     facts = json.dumps({"sent": [{"connection": 0, "data": data}]})
     row = failure_row("s", "C.a", "other-1.0", message=message, facts=facts, kind=kind)
@@ -72,9 +70,7 @@ def test_same_symptom_on_the_same_request_is_one_bug() -> None:
             _evidence("C.a", CLOSED, version=5),
             _evidence("C.b", f"unknown tags in header: {CLOSED}", version=5),
             _evidence("C.c", CLOSED, version=3),
-            _evidence(
-                "C.d", "the response has the error NONE, and not UNSUPPORTED_VERSION", version=5
-            ),
+            _evidence("C.d", "the response has the error NONE, and not UNSUPPORTED_VERSION", version=5),
         ]
     )
     assert [[clause.clause for clause in bug.clauses] for bug in bugs] == [
@@ -106,9 +102,7 @@ def test_crashes_come_first_and_should_last() -> None:
         [
             _evidence("C.should", CLOSED, level="SHOULD"),
             _evidence("C.must", CLOSED, version=1),
-            _evidence(
-                "C.crash", "this request crashes the target: panic", version=9, kind="TargetEnded"
-            ),
+            _evidence("C.crash", "this request crashes the target: panic", version=9, kind="TargetEnded"),
         ]
     )
     assert [bug.first.clause.clause for bug in bugs] == ["C.crash", "C.must", "C.should"]
@@ -152,7 +146,6 @@ def test_failure_without_a_request_names_none(facts: str) -> None:
 
 
 def test_numbers_are_no_symptom() -> None:
-    """They differ from run to run."""
     said = "Metadata v1 on connection {} was sent"
     assert symptom_of(said.format(1)) == symptom_of(said.format(27))
 
@@ -160,10 +153,7 @@ def test_numbers_are_no_symptom() -> None:
 def test_failure_that_says_little_names_its_rule() -> None:
     """Two such bugs of one client would have one title otherwise."""
     said = "the client does not work: its operation fails"
-    evidence = [
-        replace(_evidence(name, said), is_client=True, clause=_clause(name))
-        for name in ("C.a", "C.b")
-    ]
+    evidence = [replace(_evidence(name, said), is_client=True, clause=_clause(name)) for name in ("C.a", "C.b")]
     assert [bug.title for bug in bugs_of(evidence)] == [
         f"T{said[1:]}, where “{name}” is judged" for name in ("C.a", "C.b")
     ]

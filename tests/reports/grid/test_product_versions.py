@@ -22,21 +22,16 @@ SIGNATURES = {"loops-new": "a" * 16, "loops-old": "b" * 16, "aborts": "c" * 16, 
 
 @pytest.fixture(scope="module")
 def versions(tmp_path_factory: pytest.TempPathFactory) -> ProductVersions:
-    """Three versions of a library and one of another: two loop, the middle one aborts, the newest hangs with a release."""
+    """Three versions of a library and one of another: two loop, the middle one aborts, the newest hangs with a
+    release."""
     clients = {"role": "client", "implementation": "some-lib"}
     share = [f"{client}.share-group" for client in (OLD, NEW)]
     folder = write_tables(
         tmp_path_factory.mktemp("versions"),
         targets=[
-            *(
-                target_row(each, release=each.removeprefix("some-lib-"), **clients)
-                for each in VERSIONS
-            ),
+            *(target_row(each, release=each.removeprefix("some-lib-"), **clients) for each in VERSIONS),
             target_row("lone-1.0", role="client", implementation="lone"),
-            *(
-                target_row(each, implementation="proxy", release="1.0")
-                for each in ("proxy-1.0-to-a", "proxy-1.0-to-b")
-            ),
+            *(target_row(each, implementation="proxy", release="1.0") for each in ("proxy-1.0-to-a", "proxy-1.0-to-b")),
             target_row(RELEASE, role="operation"),
         ],
         clauses=[
@@ -57,9 +52,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> ProductVersions:
             cell_row(share[1], RELEASE, "violates", failures=[SIGNATURES["hangs"]]),
         ],
         failures=[
-            failure_row(
-                SIGNATURES["loops-new"], "C.x", NEW, message=f"{LOOPS.format(38)}\n{SENDS}"
-            ),
+            failure_row(SIGNATURES["loops-new"], "C.x", NEW, message=f"{LOOPS.format(38)}\n{SENDS}"),
             failure_row(SIGNATURES["loops-old"], "C.x", OLD, message=LOOPS.format(175)),
             failure_row(SIGNATURES["aborts"], "C.x", MIDDLE, message="it aborts"),
             failure_row(SIGNATURES["hangs"], share[1], RELEASE, message="it hangs"),

@@ -1,4 +1,7 @@
-"""A product answers for its own cells, a release never for a client's operations, and the sentence states the gravest verdict."""
+"""Each product answers only for its own cells.
+
+A release does not answer for the operations of clients. The sentence about a product states its gravest verdict.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,8 @@ def _products(out_dir: Path) -> dict[str, Product]:
 
 
 def test_operation_belongs_to_the_client(tmp_path: Path) -> None:
-    """The release is red for nothing that a client does; the client is a product although only operations were tried."""
+    """The release is red for nothing that a client does; the client is a product although only operations were
+    tried."""
     products = _products(tmp_path)
     assert list(products) == [NEW, OLD, CLIENT, "other-lib-1.0"]
     assert products[NEW].counts == {Verdict.CONFORMS: 2}
@@ -79,7 +83,6 @@ def test_operation_belongs_to_the_client(tmp_path: Path) -> None:
 
 
 def test_headline_counts_by_role(tmp_path: Path) -> None:
-    """Its numbers are the sums of those of the products."""
     folder = _folder(tmp_path)
     failures = read_history_tables(folder).failures
     summary = summarise(FoldedGrid(read_grid(folder)), folder / "index.html", failures)
@@ -88,7 +91,6 @@ def test_headline_counts_by_role(tmp_path: Path) -> None:
 
 
 def test_crash_is_said_with_the_count(tmp_path: Path) -> None:
-    """It is worse than any other violation."""
     products = _products(tmp_path)
     assert products[OLD].broken.verdict_text == "✕ crashes: 1 SHOULD, 1 bug"
     assert products[CLIENT].broken.verdict_text == "✕ violates 2 MUST, 1 bug"
@@ -167,9 +169,7 @@ def test_clients_that_were_only_tried_do_not_count(tmp_path: Path) -> None:
 
 
 def _named_row(client: Client) -> GridTarget:
-    return GridTarget(
-        **target_row(client.id, implementation=client.library, release=client.version)
-    )
+    return GridTarget(**target_row(client.id, implementation=client.library, release=client.version))
 
 
 @pytest.mark.parametrize("client", all_clients(), ids=lambda client: client.id)
@@ -220,9 +220,7 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
         (("not_applicable", "not_applicable"), "○ No MUST clause was judged."),
     ],
 )  # fmt: skip
-def test_sentence_says_the_gravest(
-    verdicts: tuple[str, str], sentence: str, tmp_path: Path
-) -> None:
+def test_sentence_says_the_gravest(verdicts: tuple[str, str], sentence: str, tmp_path: Path) -> None:
     """Each pair of verdicts of one MUST clause has its sentence; a violated PIN changes nothing."""
     write_tables(
         tmp_path,

@@ -1,4 +1,4 @@
-"""Range statements name the releases in which a clause holds, and claim nothing about others."""
+"""Range statements name only the releases in which a clause holds."""
 
 from __future__ import annotations
 
@@ -53,17 +53,15 @@ def _releases(verdicts: str, causes: str = "     ") -> list[JudgedRelease]:
 
 @pytest.mark.parametrize("verdicts", STATEMENTS)
 def test_statement_names_the_releases(verdicts: str) -> None:
-    """A span with "since" reaches the newest release; a release that was not tried ends a range, and is named between others."""
+    """A span with "since" reaches the newest release; a release that was not tried ends a range, and is named
+    between others."""
     assert range_statement(_releases(verdicts)) == STATEMENTS[verdicts]
 
 
 def test_causes_are_named_apart() -> None:
     """Neighbours with the same verdict for different reasons are not one span."""
     said = range_statement(_releases("ckkkk", " aabb"))
-    assert (
-        said
-        == "in 0.10.0.1; known violation in 1.1.1 to 2.2.2 (a); known violation since 2.10.0 (b)"
-    )
+    assert said == "in 0.10.0.1; known violation in 1.1.1 to 2.2.2 (a); known violation since 2.10.0 (b)"
 
 
 def test_operation_works() -> None:
@@ -79,19 +77,13 @@ def test_operation_works() -> None:
 
 
 def test_cause_is_the_beginning_of_a_declaration() -> None:
-    """It ends at the first full stop or semicolon, and has no address."""
-    assert (
-        short_cause("Off by default; listed all the same. (https://x.example/A-1)")
-        == "Off by default"
-    )
+    assert short_cause("Off by default; listed all the same. (https://x.example/A-1)") == "Off by default"
     assert short_cause("In 4.0.1 it is so (https://x.example)") == "In 4.0.1 it is so"
     assert len(short_cause("long " * 100)) <= 80
 
 
 def test_column_of_a_table_has_no_causes() -> None:
     """Causes stand on the clause's page."""
-    long = (
-        "in 0.10 to 3.6; known violation in 3.9 (Off (KIP-848) by default); violates since 4.0 (x)"
-    )
+    long = "in 0.10 to 3.6; known violation in 3.9 (Off (KIP-848) by default); violates since 4.0 (x)"
     assert short_statement(long) == "in 0.10 to 3.6; known violation in 3.9; violates since 4.0"
     assert len(short_statement("in 1.0, " * 40)) <= 64

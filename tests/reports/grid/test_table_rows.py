@@ -1,4 +1,7 @@
-"""Tables of the roll-up become objects, from however many files Spark wrote, unless they would fill the memory or take hours."""
+"""Tables of the roll-up are read as objects, within limits of memory and time.
+
+Spark may have written any number of files.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,6 @@ def test_instants_in_any_unit_and_zone_are_the_same(tmp_path: Path) -> None:
 
 
 def test_conversions_change_the_values_of_a_row(tmp_path: Path) -> None:
-    """They are applied in order, and see what the earlier ones changed."""
     write(tmp_path, "a.parquet", {"name": ["a"], "started_at": [None], "examples": [3]})
     (row,) = read_rows(
         tmp_path,
@@ -89,7 +91,6 @@ def test_conversions_change_the_values_of_a_row(tmp_path: Path) -> None:
 
 
 def test_column_without_a_default_has_to_be_there(tmp_path: Path) -> None:
-    """It is an error of the roll-up, and not a null."""
     write(tmp_path, "a.parquet", {"started_at": [WINTER]})
     with pytest.raises(TypeError, match="name"):
         list(read_rows(tmp_path, "nights", NightRow))
@@ -114,7 +115,6 @@ def test_missing_table_is_named(tmp_path: Path) -> None:
 def test_hash_of_the_inputs_stands_in_the_first_column(
     tmp_path: Path, metadata: dict[str, str] | None, expected: str
 ) -> None:
-    """It is that of the first file with Spark's metadata; a table that is missing has none."""
     assert inputs_sha256(tmp_path, "nights") == ""
     fields = [{"metadata": metadata}, {"metadata": {"inputs_sha256": "cd"}}]
     said = None if metadata is None else json.dumps({"fields": fields}).encode()
@@ -150,20 +150,19 @@ TABLES: Mapping[str, tuple[Callable[[], pa.Array], str]] = {
 @pytest.fixture(name="small_limits", autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "MOST_FILES": 5,
-        "MOST_ROWS": 100,
-        "MOST_VALUES": 1000,
-        "MOST_UNPACKED_BYTES": 10_000,
-        "LARGEST_FILE_BYTES": 20_000,
-        "LARGEST_GRID_BYTES": 30_000,
-        "LARGEST_JSON_BYTES": 1000,
+        "MAX_FILES": 5,
+        "MAX_ROWS": 100,
+        "MAX_VALUES": 1000,
+        "MAX_UNPACKED_BYTES": 10_000,
+        "MAX_FILE_BYTES": 20_000,
+        "MAX_GRID_BYTES": 30_000,
+        "MAX_JSON_BYTES": 1000,
     }.items():
         monkeypatch.setattr(table_rows, name, value)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_table_beyond_a_limit_is_refused(name: str, tmp_path: Path) -> None:
-    """Also by what reads tables; the sentence names the file."""
     column, reason = TABLES[name]
     path = tmp_path / "cells.parquet"
     pq.write_table(pa.table({"x": column()}), path)

@@ -1,4 +1,7 @@
-"""A small site with every kind of page, every verdict, and names that try to break out of their place."""
+"""A small site with every kind of page, every verdict and hostile names.
+
+The hostile names try to break out of their place.
+"""
 
 from __future__ import annotations
 
@@ -91,15 +94,10 @@ def _cells() -> list[dict[str, Any]]:
     ]
 
 
-def cells_with(
-    clause: str, target: str, listener: str = "plaintext", **changes: Any
-) -> list[dict[str, Any]]:
+def cells_with(clause: str, target: str, listener: str = "plaintext", **changes: Any) -> list[dict[str, Any]]:
     """Return the cells of the small site, with some columns of one cell replaced."""
     key = (clause, target, listener)
-    return [
-        cell | changes if (cell["clause"], cell["target"], cell["listener"]) == key else cell
-        for cell in _cells()
-    ]
+    return [cell | changes if (cell["clause"], cell["target"], cell["listener"]) == key else cell for cell in _cells()]
 
 
 def failures_with(changed: dict[str, Any]) -> list[dict[str, Any]]:
@@ -133,8 +131,7 @@ def _history() -> dict[str, list[dict[str, Any]]]:
             for request in ("v3", "unknown-broken")
         ],
         "latency": [
-            {"target": NEW, "listener": "plaintext", "bucket": bucket, "examples": 10}
-            for bucket in (32, 36, 40)
+            {"target": NEW, "listener": "plaintext", "bucket": bucket, "examples": 10} for bucket in (32, 36, 40)
         ],
         "speed": [
             {"run_id": RUN_ID, "target": NEW, "tier": "standard", "launcher": "process"}
@@ -191,9 +188,7 @@ def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     return out_dir
 
 
-def write_small_pages(
-    out_dir: Path, *writers: Callable[[Site], None], **changes: list[dict[str, Any]]
-) -> Path:
+def write_small_pages(out_dir: Path, *writers: Callable[[Site], None], **changes: list[dict[str, Any]]) -> Path:
     """Write only some pages of the small site, and no exports: much faster than the entire site."""
     return write_pages(write_small_tables(out_dir, **changes), *writers)
 

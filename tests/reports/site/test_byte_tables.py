@@ -1,4 +1,8 @@
-"""The dump reads back as it was written, and the reference broker responds if its response says something about the target."""
+"""Tests of a failure's byte tables and of the reference broker's response.
+
+The dump reads back as it was written. The reference broker responds only if its response says something about the
+target.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +79,7 @@ def test_row_where_decoding_ends_is_marked() -> None:
 
 
 @given(length=st.integers(4, len(WRONG_ANSWER)), behind=st.binary(max_size=3))
-def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(
-    length: int, behind: bytes
-) -> None:
+def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(length: int, behind: bytes) -> None:
     """The common beginning has the other frame's fields, and the rest is one row; no byte is lost."""
     data = WRONG_ANSWER[:length] + behind
     fields = rows_of(dump_answer(WRONG_ANSWER, api_version=3))
@@ -110,9 +112,7 @@ def test_first_divergence_leaves_the_size_aside() -> None:
 
 LIST_GROUPS_V5 = "0010 0005 00000007 0000 00 01 01 00"
 PRODUCE_V99 = "0000 0063 00000007 0000 00"
-RELEASES = [
-    each for each in load_targets() if each.implementation == APACHE_KAFKA and each.handshake
-]
+RELEASES = [each for each in load_targets() if each.implementation == APACHE_KAFKA and each.handshake]
 
 
 def _target(
@@ -152,7 +152,8 @@ def _recorded_keys(release: str, quorum: str | None) -> list[str]:
 
 @pytest.mark.parametrize("target", RELEASES, ids=[each.id for each in RELEASES])
 def test_release_is_compared_with_itself(target: Target) -> None:
-    """What is expected of a release is its own table, with its own quorum, and its refusal of a version that it lacks."""
+    """What is expected of a release is its own table, with its own quorum, and its refusal of a version that it
+    lacks."""
     recorded = _target(target.id, release=target.release)
     (served,) = _expected(recorded, 0)
     assert sorted(_keys(served)) == sorted(_recorded_keys(target.release, target.quorum))
@@ -172,17 +173,13 @@ def test_release_is_compared_with_itself(target: Target) -> None:
         pytest.param("reference", NEWEST_RELEASE, KRAFT, id="reference"),
     ],
 )
-def test_build_is_compared_with_what_it_is_judged_like(
-    like: str, release: str, quorum: str
-) -> None:
-    """Its own implementation and version have no profile."""
+def test_build_is_compared_with_what_it_is_judged_like(like: str, release: str, quorum: str) -> None:
     build = _target("build", implementation="kafka-build", release="4.5.0-SNAPSHOT", like=like)
     (served,) = _expected(build, 0)
     assert sorted(_keys(served)) == sorted(_recorded_keys(release, quorum))
 
 
 def test_another_product_is_compared_with_the_newest_release() -> None:
-    """That is the profile that it is judged by."""
     product = _target("redpanda-26.2.3", implementation="redpanda", release="26.2.3")
     (served,) = _expected(product, 0)
     assert sorted(_keys(served)) == sorted(_recorded_keys(NEWEST_RELEASE, KRAFT))
@@ -202,7 +199,6 @@ def test_another_product_is_compared_with_the_newest_release() -> None:
     ],
 )
 def test_nothing_is_expected_of_what_is_not_known(target: GridTarget) -> None:
-    """Otherwise correct answers would be marked because another release gives others."""
     assert _expected(target, 0) == []
 
 
@@ -216,9 +212,7 @@ def test_nothing_is_expected_of_what_is_not_known(target: GridTarget) -> None:
         pytest.param(99, 1, id="v99-is-unknown"),
     ],
 )
-def test_request_has_a_reference_answer_unless_it_names_a_cluster(
-    version: int, answers: int
-) -> None:
+def test_request_has_a_reference_answer_unless_it_names_a_cluster(version: int, answers: int) -> None:
     """The reference broker has its own cluster id, and reads no cluster id in versions that it does not know."""
     found = _expected(_target("apache-kafka-4.4.0"), version)
     assert [each.what for each in found] == ["answer"] * answers
@@ -233,9 +227,7 @@ def test_request_has_a_reference_answer_unless_it_names_a_cluster(
         pytest.param("0010", "closed", False, id="names-no-api"),
     ],
 )
-def test_reaction_to_another_api_follows_from_the_table(
-    payload: str, what: str, by_own_table: bool
-) -> None:
+def test_reaction_to_another_api_follows_from_the_table(payload: str, what: str, by_own_table: bool) -> None:
     """The target may advertise other versions of the API than the reference broker, so the page notes that."""
     frame = encode_frame(bytes.fromhex(payload))
     facts = json.dumps({"sent": [{"connection": 0, "data": frame.hex()}]})

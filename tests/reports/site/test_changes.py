@@ -13,9 +13,7 @@ from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import NAMES, write_small_site
 
 
-def _change(
-    day: int, clause: str, before: Verdict | None, after: Verdict, target: str = "a"
-) -> Transition:
+def _change(day: int, clause: str, before: Verdict | None, after: Verdict, target: str = "a") -> Transition:
     return Transition(
         clause=clause,
         target=target,
@@ -40,7 +38,6 @@ CHANGES = [
 
 
 def test_trend_counts_must_rules_day_by_day() -> None:
-    """It goes on to the newest day with a change; a target whose number never changes has none."""
     must = {"KIP-1.x", "KIP-1.y"}
     (trend,) = trends_of(CHANGES, must, ["a", "b"])
     assert trend == Trend(

@@ -1,4 +1,7 @@
-"""The pages of clients: grouped by language, and in words that are right for the side that begins."""
+"""Tests of the pages of clients: groups by language, and correct wording.
+
+The wording fits a client, which begins an exchange.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("clients"),
         targets=[
             *tables["targets"],
-            *(
-                target_row(client, role="client", language=language)
-                for client, language in LANGUAGES.items()
-            ),
+            *(target_row(client, role="client", language=language) for client, language in LANGUAGES.items()),
         ],
         clauses=[*tables["clauses"], clause_row(FALLS_BACK, 4, role="client")],
         cells=[
@@ -150,9 +150,7 @@ def test_other_clients_are_grouped_by_verdict(failure_page: Element) -> None:
 
 def test_outline_of_what_cannot_be_read_is_kept() -> None:
     """Parts without a request are listed as they are, also from a damaged dump."""
-    text = (
-        "connection 0: broker closed\nconnection 1: client sent\n       0  00  request_api_key = x"
-    )
+    text = "connection 0: broker closed\nconnection 1: client sent\n       0  00  request_api_key = x"
     assert outline(read_dump(text)) == [
         ("Connection 0: broker closed", 1),
         ("Connection 1: client sent", 1),

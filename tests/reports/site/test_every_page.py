@@ -1,4 +1,6 @@
-"""Every page of any site is valid HTML, with links that resolve, nothing remote and no accessibility fault.
+"""Every page of any site is valid, accessible HTML.
+
+Links resolve, and nothing is remote.
 
 The site is the small one unless `--site FOLDER` names another, as .ci/run does with the grid of every release. The
 browser checks every overview, and of each folder pages that together have every element and heading that occurs in it:
@@ -21,7 +23,7 @@ from reports.site.rendering import FOLDERS
 from tests.reports.site.browsers import SIZES, faults_of
 from tests.reports.site.parsed_pages import all_of, parse
 
-MOST_BYTES = {
+MAX_BYTES = {
     "index.html": 100_000,
     "brokers.html": 150_000,
     "clients.html": 150_000,
@@ -73,8 +75,8 @@ def test_every_kind_of_page_is_there(site: Path) -> None:
 
 def test_first_pages_are_small(site: Path) -> None:
     """Home and the grids open quickly."""
-    sizes = {name: (site / name).stat().st_size for name in MOST_BYTES if (site / name).exists()}
-    assert {name: size for name, size in sizes.items() if size > MOST_BYTES[name]} == {}
+    sizes = {name: (site / name).stat().st_size for name in MAX_BYTES if (site / name).exists()}
+    assert {name: size for name, size in sizes.items() if size > MAX_BYTES[name]} == {}
 
 
 def test_ids_are_unique(pages: Pages) -> None:
@@ -131,10 +133,7 @@ def test_pages_have_one_heading_one_main_and_a_skip_link(pages: Pages) -> None:
 def test_pages_describe_themselves(pages: Pages) -> None:
     """A link to a page, pasted elsewhere, shows a title and a sentence; the icon is a file of the site."""
     for path, page in pages.items():
-        said = {
-            meta.get("name") or meta.get("property"): meta.get("content")
-            for meta in all_of(page, "meta")
-        }
+        said = {meta.get("name") or meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
         assert said["description"] == said["og:description"], path
         assert said["description"], path
         assert said["og:title"], path
@@ -157,11 +156,7 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
             for element in page.iter()
             if element.get("id")
         }
-        names = [
-            texts[element.get("aria-labelledby")]
-            for element in page.iter()
-            if element.get("aria-labelledby")
-        ]
+        names = [texts[element.get("aria-labelledby")] for element in page.iter() if element.get("aria-labelledby")]
         assert len(set(names)) == len(names), path
 
 

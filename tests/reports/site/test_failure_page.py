@@ -1,4 +1,7 @@
-"""The page of a failure: bytes as a table, both responses side by side, and the other evidence."""
+"""Tests of the page of a failure.
+
+It shows the bytes as a table, both responses side by side, and the other evidence.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +62,7 @@ def _rows(page: Element, caption: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("evidence", "is_said"), [("time", True), ("bytes", False), (7, False)])
-def test_page_says_that_only_time_shows_a_failure(
-    evidence: Any, is_said: bool, tmp_path: Path
-) -> None:
+def test_page_says_that_only_time_shows_a_failure(evidence: Any, is_said: bool, tmp_path: Path) -> None:
     """A machine that was too busy may be the cause; bytes need no word."""
     page = _page_with(tmp_path, facts=json.dumps({"evidence": evidence}))
     assert ("Only time shows this" in text_of(page)) is is_said
@@ -153,9 +154,7 @@ def test_bare_answers_are_compared_as_they_are() -> None:
 def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
     """Once every byte of the reference broker's response has its field, no byte of it is left unread."""
     answer = dump_answer(WRONG_ANSWER, api_version=3)
-    parts = read_dump(
-        "\n".join(("connection 0: sent", *answer[:1], "connection 0: answer", *answer))
-    )
+    parts = read_dump("\n".join(("connection 0: sent", *answer[:1], "connection 0: answer", *answer)))
     for length, is_bare in ((10, False), (9, True)):
         bare = rows_of(dump_bare(WRONG_ANSWER[:length], BARE_ANSWER))
         (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=bare)])
@@ -168,9 +167,7 @@ def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
     cells = [row for row in site_tables()["cells"] if row["target"] != HOSTILE]
     cells.append(cell_row(NAMES, HOSTILE, "violates", failures=found))
     rows = failures_with(failure_row(NOTE, NAMES, HOSTILE, verdict="informational"))
-    out_dir = write_small_pages(
-        tmp_path, write_failures, write_role_grids, cells=cells, failures=rows
-    )
+    out_dir = write_small_pages(tmp_path, write_failures, write_role_grids, cells=cells, failures=rows)
     words = {
         signature: text_of(next(all_of(parse(out_dir / "failures" / f"{signature}.html"), "h1")))
         for signature in (SIGNATURE, NOTE)
@@ -242,8 +239,7 @@ def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
     """Targets with the same outcome, error code and verdict are listed together."""
     page = parse(small_site / "failures" / f"{SIGNATURE}.html")
     groups = [
-        (text_of(term), text_of(entry))
-        for term, entry in zip(all_of(page, "dt"), all_of(page, "dd"), strict=True)
+        (text_of(term), text_of(entry)) for term, entry in zip(all_of(page, "dt"), all_of(page, "dd"), strict=True)
     ]
     assert groups[0] == (
         "✓ conforms answer, error code 42",

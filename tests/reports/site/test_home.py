@@ -87,9 +87,7 @@ def test_failing_operation_is_the_clients(tmp_path: Path) -> None:
         )
         / "index.html"
     )
-    assert _cards(page, "Apache Kafka") == [
-        "Apache Kafka, 1 release ✓ conforms Keeps every rule that applies."
-    ]
+    assert _cards(page, "Apache Kafka") == ["Apache Kafka, 1 release ✓ conforms Keeps every rule that applies."]
     (card,) = _cards(page, "Clients")
     assert card.startswith("librdkafka 2.12.1 ✕ 1 MUST, 1 bug")
     kinds = [text_of(heading).split(" ")[0] for heading in all_of(page, "h2")]

@@ -1,10 +1,12 @@
-"""The site in a real browser, opened from files: usable by keyboard, and filtered with and without its script.
+"""Tests of the site in a real browser, opened from files.
+
+The site is usable by keyboard, and filters work with and without the site's script.
 
 Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m. What seldom changes is slow: the fast tests
 filter the grid, and read it on a phone and as text.
 
-From the home page to the bytes of a violation it takes three steps, by mouse and in a text browser. Each way does what a reader does: it
-focuses or opens only elements that the previous page leads to.
+From the home page to the bytes of a violation it takes three steps, by mouse and in a text browser. Each way does what
+a reader does: it focuses or opens only elements that the previous page leads to.
 """
 
 from __future__ import annotations
@@ -47,9 +49,7 @@ def brokers(browser: Browser, small_site: Path) -> Iterator[Page]:
 
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])
-def brokers_either_way(
-    request: pytest.FixtureRequest, browser: Browser, small_site: Path
-) -> Iterator[Page]:
+def brokers_either_way(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> Iterator[Page]:
     """The grid of brokers in a browser that runs scripts, and in one that runs none."""
     url = (small_site / "brokers.html").as_uri()
     page = _open(browser, url, java_script_enabled=request.param)
@@ -77,7 +77,8 @@ FILTERS: list[tuple[list[tuple[str, str]], list[str]]] = [
 
 
 def test_filters_need_no_script(brokers_either_way: Page) -> None:
-    """Several values of one kind widen the choice, several kinds narrow it; a release hides the other columns, a day other rows."""
+    """Several values of one kind widen the choice, several kinds narrow it; a release hides the other columns, a day
+    other rows."""
     page = brokers_either_way
     url = page.url
     for boxes, rows in FILTERS:
@@ -95,9 +96,7 @@ def test_filters_need_no_script(brokers_either_way: Page) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "script"), [("desktop", True), ("phone", False)])
-def test_state_and_product_narrow_each_other(
-    size: str, script: bool, browser: Browser, small_site: Path
-) -> None:
+def test_state_and_product_narrow_each_other(size: str, script: bool, browser: Browser, small_site: Path) -> None:
     """Only rows with the verdict on the chosen product stay, and columns without it go, at any width."""
     url = (small_site / "brokers.html").as_uri()
     page = _open(browser, url, viewport=SIZES[size], java_script_enabled=script)
@@ -199,9 +198,7 @@ def test_keyboard_order_is_reading_order(brokers: Page) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(1300, 900), (360, 780)], ids=["desktop", "phone"])
-def test_first_red_is_on_the_first_screen(
-    size: tuple[int, int], browser: Browser, site_with_clients: Path
-) -> None:
+def test_first_red_is_on_the_first_screen(size: tuple[int, int], browser: Browser, site_with_clients: Path) -> None:
     """Home shows a violation without scrolling, and the keyboard reaches its target in 20 steps."""
     url = (site_with_clients / "index.html").as_uri()
     page = _open(browser, url, viewport={"width": size[0], "height": size[1]})
@@ -218,9 +215,7 @@ def test_first_red_is_on_the_first_screen(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("size", "script"), [((1300, 900), True), ((360, 780), False)], ids=["desktop", "phone"]
-)
+@pytest.mark.parametrize(("size", "script"), [((1300, 900), True), ((360, 780), False)], ids=["desktop", "phone"])
 def test_author_finds_a_bug_to_report(
     size: tuple[int, int], script: bool, browser: Browser, site_with_clients: Path
 ) -> None:
@@ -247,9 +242,7 @@ def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     assert "⚑ known 1" in shown
     _tick(page, "view", "all")
     assert "✓ 100" in row.locator("td:visible").all_text_contents()
-    label = row.locator("td.known_violation").evaluate(
-        "(cell) => getComputedStyle(cell, '::before').content"
-    )
+    label = row.locator("td.known_violation").evaluate("(cell) => getComputedStyle(cell, '::before').content")
     assert label == '"Kafka 4.4.0"'
     page.context.close()
 
@@ -271,9 +264,7 @@ def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
     """In forced colours verdicts keep their outline; on paper the entire table is printed."""
     page = _open(browser, (small_site / "brokers.html").as_uri(), forced_colors="active")
-    outline = page.locator("td.violates").first.evaluate(
-        "(cell) => getComputedStyle(cell).outlineStyle"
-    )
+    outline = page.locator("td.violates").first.evaluate("(cell) => getComputedStyle(cell).outlineStyle")
     assert outline == "solid"
     page.emulate_media(media="print", forced_colors="none")
     assert page.locator("#grid").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
@@ -314,7 +305,7 @@ FAILURE = "a.card"
 BYTES = '.scroller:has(td:text-is("00 00 00 20"))'
 CELL_PAGE = addresses.cell_page(NAMES, NEW, "plaintext")
 FAILURE_PAGE = addresses.failure_page(KNOWN_SIGNATURE)
-MOST_TURNS = 100
+MAX_TURNS = 100
 
 
 @pytest.fixture
@@ -342,7 +333,7 @@ def _seen_by_wheel(page: Page, selector: str) -> bool:
     page.wait_for_load_state()
     element = page.locator(selector).first
     page.mouse.move(150, 300)
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         box = element.bounding_box()
         if box is None or box["y"] <= 500:
             return element.is_visible()

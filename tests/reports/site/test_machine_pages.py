@@ -1,4 +1,7 @@
-"""The pages about machines: groups of targets, a page for each, and nothing if no run learned any."""
+"""Tests of the pages about machines: groups of targets and a page for each.
+
+If no run recorded a machine, there is no page.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,7 @@ def _machine(*, serves_v3: bool) -> Machine:
     return minimal(LETTERS, [{"v0": MachineMove("NONE v0 full", 0), "v3": v3}, end])
 
 
-def _row(
-    target: str, machine: Machine | None, difference: MachineDifference | None = None
-) -> dict[str, str]:
+def _row(target: str, machine: Machine | None, difference: MachineDifference | None = None) -> dict[str, str]:
     learned = Learned(
         target=target,
         listener="plaintext",
@@ -79,25 +80,17 @@ def test_equal_machines_stand_together(machines_site: Path) -> None:
 
 
 def test_a_target_has_its_machine(machines_site: Path) -> None:
-    """Its page has the picture, every letter in every state, the difference and the bound."""
     page = machines_site / addresses.machine_page(OLD)
     text = text_of(parse(page))
     assert "The shortest sequence that shows it: v3. Seen: closed. Expected: NONE v3 full." in text
-    assert (
-        "29 connections with words of 2 letters exclude every other machine with up to 2 states"
-        in text
-    )
-    assert (
-        "0: a new connection NONE v0 full stays v0 closed 1 v3 1: v3 the end of the connection"
-        in text
-    )
+    assert "29 connections with words of 2 letters exclude every other machine with up to 2 states" in text
+    assert "0: a new connection NONE v0 full stays v0 closed 1 v3 1: v3 the end of the connection" in text
     picture = re.search(r'<img src="\.\./(machine-pictures/[0-9a-f]{16}\.svg)"', page.read_text())
     assert picture is not None
     assert (machines_site / picture[1]).exists()
 
 
 def test_the_pages_are_valid_and_linked(machines_site: Path) -> None:
-    """They are valid HTML; brokers, targets and upgrades lead to them, also the search."""
     for page in machines_site.glob("machine*/*.html"):
         html5lib.HTMLParser(strict=True).parse(page.read_text())
     for name in ("brokers.html", "upgrade.html", addresses.SEARCH):
@@ -109,7 +102,6 @@ def test_the_pages_are_valid_and_linked(machines_site: Path) -> None:
 
 
 def test_without_machines_there_is_no_page(small_site: Path) -> None:
-    """Neither the overview nor a link to it is written if no run learned a machine."""
     assert not (small_site / addresses.MACHINES).exists()
     for name in ("brokers.html", "upgrade.html"):
         assert addresses.MACHINES not in (small_site / name).read_text()

@@ -48,8 +48,7 @@ def test_rules_name_who_breaks_them(small_site: Path) -> None:
     page = parse(small_site / "rules.html")
     (row,) = [row for row in all_of(page, "tr") if NAMES in text_of(row)]
     assert text_of(row) == (
-        f"{NAMES} MUST broker ✕ violates hostile ⚑ known Apache Kafka ✓ conforms other "
-        "Proposed Changes 1 of 1"
+        f"{NAMES} MUST broker ✕ violates hostile ⚑ known Apache Kafka ✓ conforms other Proposed Changes 1 of 1"
     )
     goals = [link.get("href", "") for link in row.iter("a")]
     assert goals == [
@@ -69,7 +68,6 @@ def test_sources_are_linked() -> None:
 
 
 def test_old_addresses_lead_to_the_new_ones(small_site: Path) -> None:
-    """Others may have linked to them."""
     goals = {
         name: next(all_of(parse(small_site / f"{name}.html"), "meta", **{"http-equiv": "refresh"}))
         for name in ("findings", "ranges", "about", "mutation", "speed", "since")
@@ -89,9 +87,7 @@ def test_releases_say_which_bytes_changed_and_what_was_predicted(small_site: Pat
     page = parse(small_site / "releases.html")
     assert "closed INVALID_REQUEST ✕ no 3 00120003" in text_of(page)
     assert "upgrade/3.9.2-4.4.0.html" in {link.get("href") for link in all_of(page, "a")}
-    assert f"{NAMES} ✓ conforms → ⚑ known" in text_of(
-        parse(small_site / "upgrade" / "3.9.2-4.4.0.html")
-    )
+    assert f"{NAMES} ✓ conforms → ⚑ known" in text_of(parse(small_site / "upgrade" / "3.9.2-4.4.0.html"))
 
 
 def test_releases_of_other_products_are_compared(tmp_path: Path) -> None:
@@ -182,9 +178,7 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
         ({}, "2 CPUs"),
     ],
 )
-def test_about_says_how_busy_the_machine_was(
-    load: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_about_says_how_busy_the_machine_was(load: dict[str, Any], said: str, tmp_path: Path) -> None:
     """Runs of older suites did not record it."""
     folder = write_small_pages(tmp_path, write_why, runs=[run_row(**load)])
     text = text_of(parse(folder / "why.html"))

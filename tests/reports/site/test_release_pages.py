@@ -1,4 +1,7 @@
-"""Upgrade pages say what changes and lead to each other, and one page says what releases list and serve."""
+"""Tests of upgrade pages, and of the page of listed and served versions.
+
+Upgrade pages say what changes, and link to each other.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,6 @@ def broken_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_two_releases_of_the_grid_have_a_page(small_site: Path) -> None:
-    """Other releases have none, as the grid says nothing about them."""
     assert sorted(path.name for path in (small_site / "upgrade").glob("*.html")) == PAIRS
 
 
@@ -154,6 +156,4 @@ def test_ranges_stand_below_their_releases_on_a_phone(browser: Browser, small_si
     page.close()
 
 
-_LEFT_EDGES = (
-    "rows => rows.map(row => [...row.children].map(cell => cell.getBoundingClientRect().left))"
-)
+_LEFT_EDGES = "rows => rows.map(row => [...row.children].map(cell => cell.getBoundingClientRect().left))"

@@ -1,4 +1,7 @@
-"""The pages with a grid, one for each role: one column per target, filters, folded releases, their size, and colours with enough contrast."""
+"""Tests of the pages with a grid, one page for each role.
+
+They check the column per target, filters, folded releases, page size and colour contrast.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,8 @@ def test_table_has_headers_in_both_directions(brokers: Element) -> None:
 
 
 def test_cell_is_symbol_word_and_count(brokers: Element) -> None:
-    """A cell shows the worst of a target's listeners, with the number of failures if it helps; without a text the rule does not apply."""
+    """A cell shows the worst of a target's listeners, with the number of failures if it helps; without a text the
+    rule does not apply."""
     assert [text_of(cell) for cell in grid_row(brokers, NAMES)] == [
         "✕ violates 1",
         "✓ 100",
@@ -85,32 +89,23 @@ def test_clause_that_is_not_about_a_listener_is_not_applicable(brokers: Element)
 
 def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
     """The target has a listener that the clause covers on other targets, so the clause was left out."""
-    cells = [
-        cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)
-    ]
+    cells = [cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)]
     page = parse(write_small_pages(tmp_path, write_role_grids, cells=cells) / "brokers.html")
     assert text_of(grid_row(page, KEYS)[2]) == "○ not run"
 
 
 def test_only_cells_with_more_to_say_are_links(brokers: Element) -> None:
     """Cells that conform or do not apply are text; all others link to their page, with a full accessible name."""
-    links = {
-        link.get("aria-label"): link.get("href")
-        for cell in grid_row(brokers, NAMES)
-        for link in cell.iter("a")
-    }
+    links = {link.get("aria-label"): link.get("href") for cell in grid_row(brokers, NAMES) for link in cell.iter("a")}
     assert links == {
         f"{NAMES} on Apache Kafka 4.4.0: known violation, 1 distinct failure, first seen 4.4.0": (
             f"cells/{NAMES}/{NEW}-plaintext.html"
         ),
-        f"{NAMES} on {HOSTILE}: violates, 1 distinct failure": (
-            addresses.cell_page(NAMES, HOSTILE, "plaintext")
-        ),
+        f"{NAMES} on {HOSTILE}: violates, 1 distinct failure": (addresses.cell_page(NAMES, HOSTILE, "plaintext")),
     }
 
 
 def test_cells_have_a_label_on_narrow_screens(small_site: Path) -> None:
-    """One style rule per column supplies the label of its cells."""
     text = (small_site / "brokers.html").read_text(encoding="utf-8")
     rules = re.findall(r'td:nth-child\((\d)\)::before\{content:"([^"]*)"', text)
     assert "<script>" not in rules[0][1]
@@ -177,7 +172,6 @@ def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_releases_of_a_wide_grid_are_folded_by_their_major(large_site: Path) -> None:
-    """One cell stands for all releases of a major; it has the worst verdict, and how many releases have it."""
     large_grid = parse(large_site / "brokers.html")
     folds = [text_of(head) for head in all_of(large_grid, "th", scope="col", class_="fold")]
     assert folds == ["10 releases"] * 4
@@ -244,9 +238,7 @@ def test_role_without_data_has_no_page(role: str, small_site: Path) -> None:
 def test_page_of_a_release_has_its_own_rules_alone(site_with_operations: Path) -> None:
     """The clients that were tried with it are named, and answer for their operations; each listener has one column."""
     page = parse(site_with_operations / addresses.target_page(NEW))
-    (table,) = (
-        each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
-    )
+    (table,) = (each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup")))
     assert heads_of(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
     assert "Clients tried with it" in text_of(page)
     assert heads_of(table, "col") == ["Rule", "plaintext", "ssl"]
@@ -277,9 +269,7 @@ def test_pages_of_targets_and_clauses_keep_to_their_role(site_with_clients: Path
     """A client's page has only clauses for clients, and the page of such a clause has no broker."""
     client = parse(site_with_clients / addresses.target_page(NEW_CLIENT))
     assert "librdkafka 2.12.1" in text_of(next(all_of(client, "h1")))
-    of_client = [
-        text_of(head).split()[0] for head in all_of(client, "th", scope="row", class_="id")
-    ]
+    of_client = [text_of(head).split()[0] for head in all_of(client, "th", scope="row", class_="id")]
     assert of_client == [KEYS, NAMED, FALLS_BACK]
     clause = parse(site_with_clients / addresses.clause_page(NAMED))
     heads = heads_of(clause, "row")
@@ -297,9 +287,7 @@ def test_what_does_not_apply_to_a_role_is_not_counted(site_with_clients: Path) -
 
 def test_operation_has_only_neighbours_in_which_it_was_tried(site_with_operations: Path) -> None:
     """The page of a cell of an operation names the releases of its grid, and no others."""
-    page = parse(
-        site_with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext")
-    )
+    page = parse(site_with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext"))
     neighbours = next(each for each in all_of(page, "table") if "neighbouring" in text_of(each))
     assert heads_of(neighbours, "row") == ["Apache Kafka 4.4.0", "Apache Kafka 2.8.2 this one"]
 
@@ -313,10 +301,7 @@ _PALETTES = [
 
 def _luminance(colour: str) -> float:
     channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [
-        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-        for value in channels
-    ]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

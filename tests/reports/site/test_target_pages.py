@@ -1,4 +1,8 @@
-"""The page of a product is a list of its bugs, each with what to paste into its tracker; clauses, targets and cells have all that is known."""
+"""Tests of the pages of products, clauses, targets and cells.
+
+The page of a product lists its bugs, each with text for its tracker. Pages of clauses, targets and cells show all that
+is known.
+"""
 
 from __future__ import annotations
 
@@ -74,16 +78,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 cell_row("C.other", RELEASE, "not_applicable", reason="no v3", listener=listener)
                 for listener in ("plaintext", "ssl")
             ),
-            *(
-                cell_row(SHARE, each, "violates", failures=[HANGS], **of_operations)
-                for each in (RELEASE, CLUSTER)
-            ),
+            *(cell_row(SHARE, each, "violates", failures=[HANGS], **of_operations) for each in (RELEASE, CLUSTER)),
             cell_row(WORKS, RELEASE, **of_operations),
         ],
         failures=[
-            failure_row(
-                BROKEN, "C.must", RELEASE, facts=json.dumps({"reported": REPORTED, "sent": [SENT]})
-            ),
+            failure_row(BROKEN, "C.must", RELEASE, facts=json.dumps({"reported": REPORTED, "sent": [SENT]})),
             *(
                 failure_row(
                     *(HANGS, SHARE, each),
@@ -107,7 +106,6 @@ def _text(site: Path, target: str) -> str:
 
 
 def test_release_answers_for_its_own_rules_alone(site: Path) -> None:
-    """Its count, its bugs and its run are those of its role; clients are named without a verdict of the release."""
     text = _text(site, RELEASE)
     assert "✕ violates 1 MUST, 1 bug" in text
     assert "hangs" not in text
@@ -145,7 +143,8 @@ def test_what_was_not_judged_says_so(site: Path) -> None:
 
 
 def test_bug_can_be_copied_as_an_issue(site: Path) -> None:
-    """The text has what is expected and seen, the bytes, the script, and links that work anywhere; a file has the same."""
+    """The text has what is expected and seen, the bytes, the script, and links that work anywhere; a file has the
+    same."""
     page = parse(site / addresses.target_page(RELEASE))
     area = next(all_of(page, "textarea"))
     text = area.text or ""
@@ -185,7 +184,6 @@ def test_long_script_is_a_link_of_the_text(pages: str, tmp_path: Path) -> None:
 
 
 def test_failure_of_an_operation_says_what_the_client_did_and_runs(site: Path) -> None:
-    """It names the client first, shows the sentence that matters and the driver's lines, and promises no script."""
     page = parse(site / addresses.failure_page(HANGS))
     text = text_of(page)
     (title,) = all_of(page, "h1")
@@ -198,7 +196,6 @@ def test_failure_of_an_operation_says_what_the_client_did_and_runs(site: Path) -
 
 
 def test_issue_about_an_operation_has_the_lines_that_the_client_runs(site: Path) -> None:
-    """There is no script of ours that plays a real broker."""
     page = parse(site / addresses.target_page(CLIENT))
     area = next(all_of(page, "textarea"))
     assert "What the client runs:" in (area.text or "")
@@ -216,7 +213,6 @@ def test_cell_of_an_operation_has_its_words(site: Path) -> None:
 
 
 def test_page_says_what_a_cluster_is(site: Path) -> None:
-    """Its name lists releases, and does not say what they do."""
     text = text_of(parse(site / addresses.target_page(CLUSTER)))
     assert "cluster: several brokers, of the releases in its name" in text
     assert "several brokers" not in text_of(parse(site / addresses.target_page(RELEASE)))
@@ -234,7 +230,6 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
 
 
 def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
-    """It has no page of its own, so that the text stands next to the count of its examples."""
     note = "2 of 10 drawn examples were run before the limit of 1 s"
     cells = cells_with(NAMES, NEW, "ssl", reason=note)
     write_small_pages(tmp_path, write_clauses, write_targets, cells=cells)

@@ -1,4 +1,8 @@
-"""The entire small site: it has all its pages, what the search box finds, nothing unescaped, and nothing left of an earlier site."""
+"""Tests of the complete small site.
+
+They check that all pages exist, what the search box finds, that all texts are escaped, and that nothing remains of an
+earlier site.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +55,7 @@ def _pages(site: Path) -> list[Path]:
 def test_everything_has_its_page(small_site: Path) -> None:
     """Every clause, target and failure has a page, and so has every cell with more than its verdict to show."""
     counts = {
-        name: len(list((small_site / name).rglob("*.html")))
-        for name in ("clauses", "targets", "cells", "failures")
+        name: len(list((small_site / name).rglob("*.html"))) for name in ("clauses", "targets", "cells", "failures")
     }
     assert counts == {"clauses": 4, "targets": len(TARGETS), "cells": 7, "failures": 4}
 
@@ -108,9 +111,7 @@ def test_texts_from_targets_are_escaped(small_site: Path) -> None:
         assert not [script for script in all_of(page, "script") if script.get("src") is None]
         shown += text_of(page).count("{{ 7*7 }}")
     assert shown > 20
-    message = text_of(
-        next(all_of(parse(small_site / "failures" / f"{SIGNATURE}.html"), "p", class_="observed"))
-    )
+    message = text_of(next(all_of(parse(small_site / "failures" / f"{SIGNATURE}.html"), "p", class_="observed")))
     assert message == HOSTILE
 
 
@@ -124,9 +125,7 @@ def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
     assert not old.exists()
 
 
-@pytest.mark.parametrize(
-    "missing", ["transitions", "failures", "coverage", "mutation", "neighbours"]
-)
+@pytest.mark.parametrize("missing", ["transitions", "failures", "coverage", "mutation", "neighbours"])
 def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) -> None:
     """A grid folder of an older suite has fewer tables, and its pages say so."""
     write_small_tables(tmp_path)
@@ -145,9 +144,7 @@ def test_missing_table_is_shown_as_not_recorded(missing: str, tmp_path: Path) ->
         pytest.param(ORDER, NEW, {"reason": "", "known_violation": "open"}, id="declared too"),
     ],
 )
-def test_missing_note_is_refused(
-    clause: str, target: str, changes: dict[str, Any], tmp_path: Path
-) -> None:
+def test_missing_note_is_refused(clause: str, target: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """The cell is named."""
     folder = write_small_tables(tmp_path, cells=cells_with(clause, target, **changes))
     with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*a note is missing"):
@@ -192,7 +189,8 @@ def test_products_rules_and_failures_can_be_found(small_site: Path) -> None:
 
 @pytest.mark.browser
 def test_search_leads_to_a_failure_by_its_error(browser: Browser, small_site: Path) -> None:
-    """The words may come from title and id; the first hit opens with Enter, from a page in a folder as well; words that lead nowhere get an answer too."""
+    """The words may come from title and id; the first hit opens with Enter, from a page in a folder as well; words
+    that lead nowhere get an answer too."""
     page = browser.new_page(viewport=SIZES["phone"])
     page.goto((small_site / addresses.target_page(NEW)).as_uri())
     box = page.get_by_label("Search rules, products and failures")

@@ -1,4 +1,7 @@
-"""A grid of two releases for tests of upgrades: rules of brokers, and operations of clients."""
+"""A grid of two releases for tests of upgrades.
+
+It has rules of brokers and operations of clients.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,7 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
     runs = {"broker": RUN_ID, "operation": OPERATIONS}
     given = {"broker": rules, "operation": operations}
     targets = [
-        target_row(target, role=role, run_id=runs[role])
-        for role in runs
-        if given[role]
-        for target in (OLD, NEW)
+        target_row(target, role=role, run_id=runs[role]) for role in runs if given[role] for target in (OLD, NEW)
     ]
     judged = [
         (row, target, "plaintext", verdict, runs[role])
@@ -49,9 +49,7 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
         cell_row(
             *(row, target, verdict),
             **{"listener": listener, "run_id": run_id, "reason": f"why {verdict}"},
-            failures=[failures[row, target, listener, verdict, run_id]]
-            if verdict == "violates"
-            else [],
+            failures=[failures[row, target, listener, verdict, run_id]] if verdict == "violates" else [],
         )
         for row, target, listener, verdict, run_id in judged
     ]
@@ -59,9 +57,7 @@ def tables_of_two_releases(out_dir: Path, *, rules: Verdicts, operations: Verdic
         out_dir,
         runs=[run_row(), run_row(run_id=OPERATIONS)],
         targets=targets,
-        clauses=[
-            clause_row(row, index, role=role) for index, (row, role) in enumerate(rows.items())
-        ],
+        clauses=[clause_row(row, index, role=role) for index, (row, role) in enumerate(rows.items())],
         cells=cells,
         failures=[
             failure_row(signature, row, target, listener=listener, run_id=run_id)

@@ -23,13 +23,12 @@ CLIENTS = ("2.8.2", "4.4.0")
 
 
 def row_of(client: str, operation: str = "consume-in-group") -> str:
-    """Return the row of an operation: of that which is compared with the computed versions, unless another one is named."""
+    """Return the row of an operation: of that which is compared with the computed versions, unless another one is
+    named."""
     return f"kafka-clients-{client}.{operation}"
 
 
-def grid_of(
-    out_dir: Path, verdicts: dict[tuple[str, str], str], operation: str = "consume-in-group"
-) -> FoldedGrid:
+def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str], operation: str = "consume-in-group") -> FoldedGrid:
     """Return a grid of operations: a verdict by client, and by release with its quorum if that is not the usual one."""
     targets = dict.fromkeys(target for _, target in verdicts)
     write_tables(
@@ -47,8 +46,7 @@ def grid_of(
             for target in targets
         ],
         clauses=[
-            clause_row(row_of(client, operation), index, role="operation")
-            for index, client in enumerate(CLIENTS)
+            clause_row(row_of(client, operation), index, role="operation") for index, client in enumerate(CLIENTS)
         ],
         cells=[
             cell_row(row_of(client, operation), f"apache-kafka-{target}", verdict, **RUN)
@@ -79,9 +77,7 @@ def test_row_about_all_operations_is_none_of_them(tmp_path: Path) -> None:
         ("0.11.0.3", "4.4.0", True),
     ],
 )
-def test_release_serves_a_client_if_they_share_each_request(
-    release: str, client: str, served: bool
-) -> None:
+def test_release_serves_a_client_if_they_share_each_request(release: str, client: str, served: bool) -> None:
     """4.0 dropped what clients before 0.11 send, and its clients what brokers before 0.11 read (KIP-896)."""
     assert serves(release, client) is served
 
@@ -115,9 +111,7 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
         pytest.param({"3.9.2-zookeeper": "violates"}, "✕ violates", id="only-zookeeper"),
     ],
 )
-def test_release_with_both_quorums_is_shown_with_kraft(
-    tried: dict[str, str], text: str, tmp_path: Path
-) -> None:
+def test_release_with_both_quorums_is_shown_with_kraft(tried: dict[str, str], text: str, tmp_path: Path) -> None:
     """The tables that the result is compared with are those with KRaft; with ZooKeeper if nothing else was tried."""
     grid = grid_of(tmp_path, {("4.4.0", each): verdict for each, verdict in tried.items()})
     (found,) = served_clients("3.9.2", grid).tried
@@ -133,9 +127,7 @@ def test_release_with_both_quorums_is_shown_with_kraft(
         ("2.0.1", "up to 3.9", ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")),
     ],
 )
-def test_kafka_supports_less_than_its_tables_would_allow(
-    release: str, stated: str, beyond: tuple[str, ...]
-) -> None:
+def test_kafka_supports_less_than_its_tables_would_allow(release: str, stated: str, beyond: tuple[str, ...]) -> None:
     """KIP-896 and the upgrade notes of 4.0: clients and brokers from 2.1 on."""
     found = served_clients(release)
     assert (found.stated, found.beyond, found.missing) == (stated, beyond, ())

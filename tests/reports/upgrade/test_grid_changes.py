@@ -61,7 +61,6 @@ def test_rules_differ_in_a_kind(before: str, after: str, kind: RuleKind, tmp_pat
 
 
 def test_rules_that_could_not_be_judged_do_not_differ(tmp_path: Path) -> None:
-    """They are counted."""
     rules = {"A.same": ("conforms", "conforms"), "A.unclear": ("conforms", "inconclusive")}
     found = rule_changes(grid_of_two_releases(tmp_path, rules=rules), *ENDS)
     assert (found.changes, found.compared, found.unclear) == ((), 1, 1)
@@ -72,9 +71,7 @@ def test_a_release_that_the_grid_does_not_have_is_named(tmp_path: Path) -> None:
     grid = grid_of_two_releases(tmp_path, rules={"A.same": ("conforms", "conforms")})
     found = rule_changes(grid, *ends_named("2.3.1", "4.3.1"))
     assert found.absent == ("apache-kafka-4.3.1",)
-    only_operations = grid_of_two_releases(
-        tmp_path / "other", operations={"one-1.0.produce": ("conforms", "conforms")}
-    )
+    only_operations = grid_of_two_releases(tmp_path / "other", operations={"one-1.0.produce": ("conforms", "conforms")})
     assert rule_changes(only_operations, *ENDS).absent == (
         "apache-kafka-2.3.1",
         "apache-kafka-4.4.0",
@@ -129,9 +126,7 @@ def test_who_is_refused_follows_from_the_tables_of_older_releases() -> None:
     assert raised["OffsetForLeaderEpoch"] == "refused to Java clients up to 2.0"
     assert raised["Fetch"] == "refused to Java clients up to 0.10.2"
     assert raised["OffsetCommit"] == "refused to clients older than 0.10.0"
-    assert names(lines, RequestKind.NOT_SERVED) == {
-        "Produce": "refused to Java clients up to 0.10.2"
-    }
+    assert names(lines, RequestKind.NOT_SERVED) == {"Produce": "refused to Java clients up to 0.10.2"}
     assert names(lines, RequestKind.NO_COMMON) == {"WriteTxnMarkers": "between brokers only"}
     assert lines.of(RequestKind.GONE) == ()
     assert len(lines.lost_by_clients) == 18

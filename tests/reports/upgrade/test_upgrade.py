@@ -1,4 +1,4 @@
-"""The sentence at the top of an upgrade, what stands in between, and the forms of the report."""
+"""Tests of the report about an upgrade: first sentence, sections and formats."""
 
 from __future__ import annotations
 
@@ -104,13 +104,9 @@ def test_sentence_follows_from_the_grid(
         ("3.9.2-zookeeper", "3.9.2", [None]),
     ],
 )
-def test_zookeeper_is_left_on_the_way(
-    before: str, after: str, ends: list[tuple[str, str] | None]
-) -> None:
+def test_zookeeper_is_left_on_the_way(before: str, after: str, ends: list[tuple[str, str] | None]) -> None:
     """Up to 3.9 with it, from 4.0 on without; each of these steps has a comparison of its own."""
-    found = [
-        step.ends and tuple(end.short for end in step.ends) for step in between(before, after).steps
-    ]
+    found = [step.ends and tuple(end.short for end in step.ends) for step in between(before, after).steps]
     assert found == ends
 
 
@@ -125,10 +121,7 @@ def test_oldest_metadata_version_is_that_of_the_recorded_features() -> None:
 
 def test_features_that_differ_have_versions_and_levels() -> None:
     """A level of 0 is not set."""
-    found = {
-        each.name: (each.before, each.after)
-        for each in feature_changes(*ends_named("4.0.2", "4.1.2"))
-    }
+    found = {each.name: (each.before, each.after) for each in feature_changes(*ends_named("4.0.2", "4.1.2"))}
     assert found["share.version"] == ("", "0-1, not set")
     assert found["metadata.version"] == ("7-25, level 25", "7-27, level 27")
     assert "group.version" not in found
@@ -173,7 +166,6 @@ def test_nobody_fails_if_no_version_is_lost() -> None:
 
 
 def test_json_has_what_is_listed_refused_and_served() -> None:
-    """And whether a request comes or goes with the quorum."""
     document = json.loads(json.dumps(upgrade_document(between("2.3.1", "4.4.0"))))
     requests = {each["name"]: each for each in document["requests"]}
     assert requests["Produce"]["kind"] == "listed, refused"
@@ -216,7 +208,6 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
     ],
 )
 def test_names_mean_two_releases(before: str, after: str, ends: tuple[str, str]) -> None:
-    """Both ends have the same quorum if it was recorded; ZooKeeper can be named."""
     old, new = ends_named(before, after)
     assert (old.short, new.short) == ends
 

@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal: which versions a target lists, and what it answers in those that the proposal changes."""
+"""Properties of KIP-1313: listed versions, and responses in changed versions.
+
+KIP-1313 is a proposal.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +66,7 @@ def test_every_api_has_a_version_with_an_id(broker: Broker, version: int) -> Non
 @pytest.mark.clause("KIP-1313.offset-delete-v1")
 @given(drawn=plain_instance_id_requests(), instance_id=instance_ids())
 @example(drawn=FIRST, instance_id=AN_ID)
-def test_offset_delete_is_served_in_both_versions(
-    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID
-) -> None:
+def test_offset_delete_is_served_in_both_versions(broker: Broker, drawn: InstanceIdRequest, instance_id: UUID) -> None:
     """OffsetDelete v1 is served in its flexible layout, and v0 as before."""
     exchange = ask_with_id(broker, drawn, instance_id, api_key=OFFSET_DELETE_KEY)
     message_in(exchange)
@@ -98,7 +99,7 @@ def test_telemetry_has_its_id_in_the_header(
 @example(instance_id=AN_ID)
 @example(instance_id=UUID(int=2))
 def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUID) -> None:
-    """The broker makes an id for a client that sends the zero id in v0, and for no other one; PushTelemetry v0 takes it."""
+    """The broker makes an id only for a client that sends the zero id in v0, and PushTelemetry v0 takes it."""
     with noted_of_others(broker):
         made = id_made(*broker.converse([telemetry_v0(NO_INSTANCE_ID)]))
         given_ids = (made, instance_id, unseen_id(made, instance_id))

@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal: the client id of a connection's first request counts for the later ones, in the request log and for quotas."""
+"""Properties of KIP-1313: the first request's client id counts for later ones.
+
+KIP-1313 is a proposal. The client id counts in the request log and for quotas.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ LOG_DELAY_S = 0.1
 OTHER_READING = "each request's own client id counts: the other reading of the proposal"
 QUOTA_PERCENT = 0.0001
 """Percentage of one request thread; a single request takes more, so every request exceeds the quota."""
-LONGEST_PAUSE_S = 3.0
+MAX_PAUSE_S = 3.0
 """A request after one that exceeds a quota is answered after a pause of a second, and later if the broker is busy."""
 MAX_EXAMPLES_OF_QUOTA = 4
 UNUSED = itertools.count()
@@ -59,12 +62,13 @@ UNUSED = itertools.count()
 @example(first=InstanceIdRequest(api=5, has_id=False), later=[FIRST, NULL])
 @example(first=NULL, later=[FIRST, NULL])
 @example(first=OLD.named(None), later=[FIRST, NULL])
-def test_first_client_id_counts(
-    broker: Broker, first: InstanceIdRequest, later: list[InstanceIdRequest]
-) -> None:
-    """The request log has the client id of the connection's first request for each of them, and no later one, whatever their headers.
+def test_first_client_id_counts(broker: Broker, first: InstanceIdRequest, later: list[InstanceIdRequest]) -> None:
+    """The request log has the client id of the connection's first request for every request.
 
-    On a listener with SASL the first request is the ApiVersions before authentication. It and the steps of SASL are not logged.
+    Later client ids never appear in it, whatever the headers.
+
+    On a listener with SASL the first request is the ApiVersions before authentication. It and the steps of SASL are not
+    logged.
     """
     own, other = fresh_name(), fresh_name()
     named = first.named(first.client_id and own)
@@ -74,9 +78,7 @@ def test_first_client_id_counts(
     if broker.asks_for_authentication:
         begin = login(broker, AN_ID if first.has_id else None, client_id=named.client_id)
         logged = following
-    requests = [
-        with_id(broker, each, AN_ID) if each.has_id else without_id(broker, each) for each in logged
-    ]
+    requests = [with_id(broker, each, AN_ID) if each.has_id else without_id(broker, each) for each in logged]
     mine, others = (sum(each.client_id == name for each in logged) for name in (own, other))
     of_first = len(requests) if named.client_id else 0
     assume(of_first or others)
@@ -93,9 +95,7 @@ def test_first_client_id_counts(
         apart = broker.sibling(PLAINTEXT) if broker.has_listener(PLAINTEXT) else broker
         apart.converse([build_request(version=0, client_id=last)])
         poll_until(lambda: _count(path, last), 1, limit_s=SLOWEST_LOG_S)
-        found = poll_until(
-            lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LOG_DELAY_S
-        )
+        found = poll_until(lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LOG_DELAY_S)
     if found == (mine, others) != (of_first, 0):
         raise Unjudged(OTHER_READING)
     assert found == (of_first, 0), (
@@ -130,9 +130,10 @@ def test_quota_of_the_first_client_id_counts(
     first_has_id: bool,
     later_has_id: bool,
 ) -> None:
-    """A later request is throttled if the client id of the first one has a quota, and is not for a client id of its own.
+    """A later request is throttled if the first client id has a quota, and not if only its own client id has one.
 
-    If both have one, or none has, a broker that follows the other reading of the proposal throttles it in the same cases.
+    If both have one, or none has, a broker that follows the other reading of the proposal throttles it in the same
+    cases.
     """
     has_ids = [first_has_id, later_has_id or first_has_id]
     limited = f"throttled-1313-{next(UNUSED)}"
@@ -141,14 +142,13 @@ def test_quota_of_the_first_client_id_counts(
         limited if later_is_limited else None,
     ]
     requests = [
-        _table_request(broker, client_id, has_id=has_id)
-        for client_id, has_id in zip(client_ids, has_ids, strict=True)
+        _table_request(broker, client_id, has_id=has_id) for client_id, has_id in zip(client_ids, has_ids, strict=True)
     ]
     administration = broker.running.administration
     assert administration is not None, "the need `quota` promises an administration"
     with (
         administration.limit_requests(limited, percentage=QUOTA_PERCENT),
-        broker.connect(silence_bound_s=LONGEST_PAUSE_S) as connection,
+        broker.connect(silence_bound_s=MAX_PAUSE_S) as connection,
     ):
         exchanges = connection.converse_in_turn(requests)
     payload_of(exchanges[-1])

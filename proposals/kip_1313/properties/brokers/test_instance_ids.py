@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal: the client instance id in header v3, on one connection. Judged on targets that claim the proposal."""
+"""Properties of KIP-1313: the client instance id in header v3 on one connection.
+
+KIP-1313 is a proposal. They judge targets that claim it.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,7 @@ MAX_EXAMPLES_OF_SASL = 10
 @example(drawn=InstanceIdRequest(client_id=""), instance_id=AN_ID)
 @example(drawn=InstanceIdRequest(client_id="a" * 200, api=1), instance_id=UUID(int=2))
 @example(drawn=InstanceIdRequest(tags=(TaggedField(100, b"tag"),)), instance_id=UUID(int=1 << 127))
-def test_header_with_an_id_is_read(
-    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID
-) -> None:
+def test_header_with_an_id_is_read(broker: Broker, drawn: InstanceIdRequest, instance_id: UUID) -> None:
     """A request with header v3 is served, whatever client id, client instance id and unknown tags its header has."""
     sent = with_id(broker, drawn, instance_id, api_key=api_of_first(broker))
     assert_served([broker.exchange(sent)])
@@ -105,10 +106,8 @@ def test_later_request_has_the_same_id(
 @given(first=plain_instance_id_requests(), later=plain_instance_id_requests())
 @example(first=FIRST, later=InstanceIdRequest(api=0))
 @example(first=FIRST, later=InstanceIdRequest(api=6))
-def test_later_request_has_no_older_header(
-    broker: Broker, first: InstanceIdRequest, later: InstanceIdRequest
-) -> None:
-    """A request with an older header gets INVALID_REQUEST on a connection that has an id; only SaslHandshake does not."""
+def test_later_request_has_no_older_header(broker: Broker, first: InstanceIdRequest, later: InstanceIdRequest) -> None:
+    """A request with an older header gets INVALID_REQUEST on a connection with an id, except SaslHandshake."""
     has_id = with_id(broker, first, AN_ID)
     if lists(broker, SASL_HANDSHAKE_KEY):
         *served, exempt = broker.converse_in_turn([has_id, sasl_handshake()])
@@ -148,7 +147,10 @@ def test_connection_without_ids_is_served(broker: Broker, drawn: list[InstanceId
 def test_authentication_keeps_the_id(
     broker: Broker, drawn: InstanceIdRequest, other: UUID | None, with_token: bool
 ) -> None:
-    """Authentication that begins with header v3 needs the same id in each request but SaslHandshake, and after it as well."""
+    """Authentication that begins with header v3 needs the same id in all requests but SaslHandshake.
+
+    The same id is also needed after authentication.
+    """
     assume(other != AN_ID)
     *begin, token = login(broker, AN_ID)
     with broker.connect(authenticate=False) as connection:
@@ -174,9 +176,7 @@ def test_authentication_keeps_the_id(
 @given(version=st.sampled_from(OLD_VERSIONS), drawn=plain_instance_id_requests())
 @example(version=0, drawn=FIRST)
 @example(version=NEWEST_VERSION, drawn=SECOND)
-def test_authentication_without_ids_is_served(
-    broker: Broker, version: int, drawn: InstanceIdRequest
-) -> None:
+def test_authentication_without_ids_is_served(broker: Broker, version: int, drawn: InstanceIdRequest) -> None:
     """A client that never uses header v3 authenticates, and is served."""
     steps = [
         build_request(version=version),

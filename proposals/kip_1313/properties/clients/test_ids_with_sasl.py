@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal, from the side of a client that authenticates: its id before, during and after authentication."""
+"""Properties of KIP-1313 for clients that authenticate: the client's id.
+
+KIP-1313 is a proposal. The client is judged before, during and after authentication.
+"""
 
 from __future__ import annotations
 
@@ -86,10 +89,11 @@ def test_member_id_is_the_instance_id_with_sasl(client: ClientUnderTest, script:
 @settings(max_examples=MAX_EXAMPLES)
 @given(script=clusters_with_old_telemetry().map(secured))
 @example(script=secured(cluster_with(OLD_TELEMETRY)))
-def test_client_makes_the_id_of_its_telemetry_with_sasl(
-    client: ClientUnderTest, script: Script
-) -> None:
-    """A client that authenticates gives brokers of today the same id in the bodies of telemetry v0, and leaves none to them."""
+def test_client_makes_the_id_of_its_telemetry_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client that authenticates sends brokers of today its id in the bodies of telemetry v0.
+
+    It never leaves it to the broker to make an id.
+    """
     with played(client, script) as play:
         assert_none(wrong_telemetry(play.recording))
 

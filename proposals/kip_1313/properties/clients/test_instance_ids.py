@@ -1,4 +1,7 @@
-"""KIP-1313, a proposal, from the client's side: what it sends to brokers that claim it, and to those of today."""
+"""Properties of KIP-1313 for clients: requests to new brokers and to old ones.
+
+KIP-1313 is a proposal. New brokers claim the proposal, and old ones are those of today.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def test_header_with_an_id_decodes(client: ClientUnderTest, script: Script) -> N
 @example(script=claiming_cluster(closes_after=3))
 @example(script=replaced_claiming_cluster())
 def test_client_has_one_id_of_its_own(client: ClientUnderTest, script: Script) -> None:
-    """A client has the same id on every connection, to every broker and after a rebootstrap; another client has another."""
+    """A client has one id on all connections, to all brokers and after a rebootstrap.
+
+    Another client has a different id.
+    """
     with played(client, script) as play:
         assert_none([*wrong_ids(play.recording), *missing_ids(play.recording)])
     later = dataclasses.replace(script, timeout_ms=script.timeout_ms + 1)
@@ -84,7 +90,7 @@ def test_application_gets_the_id_at_once(client: ClientUnderTest, script: Script
 @example(script=downgraded_cluster())
 @example(script=mixed_cluster(is_old_first=True))
 def test_client_id_is_sent_once(client: ClientUnderTest, script: Script) -> None:
-    """A connection's first request has the client id; later ones have it with an older header, and do not with header v3."""
+    """A connection's first request has the client id, and later ones have it only with an older header."""
     with played(client, script) as play:
         assert_client_id_only_first(client, play.recording)
 
@@ -108,6 +114,9 @@ def test_member_id_is_the_instance_id(client: ClientUnderTest, script: Script) -
 @example(script=mixed_cluster(is_old_first=True))
 @example(script=mixed_cluster(is_old_first=False))
 def test_client_makes_the_id_of_its_telemetry(client: ClientUnderTest, script: Script) -> None:
-    """A client gives brokers of today the id of its headers in the bodies of telemetry v0, and uses v1 with newer ones."""
+    """A client sends brokers of today its header id in the bodies of telemetry v0.
+
+    It uses v1 with newer brokers.
+    """
     with played(client, script) as play:
         assert_none(wrong_telemetry(play.recording))
