@@ -14,7 +14,7 @@ from conformance.engine.shares import Shares, fixtures_of
 from fixtures.choosing.clients import tries_operations
 from fixtures.choosing.listeners import ListenerOfTarget, connections_per_second_of, kind_of
 from fixtures.errors import HarnessError
-from fixtures.tiers import EXPECTED, expected_duration, tier_in
+from fixtures.tiers import EXPECTED, expected_duration, near_per_second, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
@@ -113,6 +113,7 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
     duration = expected_duration(
         expected.connections,
         per_second=connections_per_second_of(config),
+        near_per_second=near_per_second(),
         jobs=jobs,
         examples_at_once=at_once,
         exchange_s=broker.exchange_s,
