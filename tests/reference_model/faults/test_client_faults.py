@@ -27,11 +27,10 @@ each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault:
 
 @each_fault
 def test_fault_says_what_it_does(fault: Fault) -> None:
-    """A fault has its class's name, its one-sentence docstring as its description, and overrides what the model
-    decides."""
+    """A fault has its class's name, the first line of its docstring as its description, and overrides decisions."""
     assert FAULTS[fault.name] is fault
     assert fault.name.replace("-", "") == fault.model.__name__.lower()
-    assert fault.description == inspect.getdoc(fault.model)
+    assert fault.description == (inspect.getdoc(fault.model) or "").splitlines()[0]
     assert fault.description.endswith(".")
     assert "\n" not in fault.description
     assert issubclass(fault.model, ModelClient)

@@ -22,11 +22,11 @@ each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda def
 
 @each_defect
 def test_defect_says_what_it_does(defect: Defect) -> None:
-    """A defect has its function's name, and its one-sentence docstring as its description."""
+    """A defect has its function's name, and the first line of its docstring as its description."""
     act = defect.tampering.act
     assert defect.name == act.__name__.replace("_", "-")
     assert DEFECTS[defect.name] is defect
-    assert defect.description == inspect.getdoc(act)
+    assert defect.description == (inspect.getdoc(act) or "").splitlines()[0]
     assert defect.description.endswith(".")
     assert "\n" not in defect.description
 
