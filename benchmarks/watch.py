@@ -25,11 +25,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, quick_option
-from conformance.watch.carrying import Ways
-from conformance.watch.proxy import WatchProxy
-from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from reports.suite_command import SuiteCommand
+from upgrade.watching.proxy import WatchProxy
+from upgrade.watching.sockets import Ways
+from upgrade.watching.watcher import Watcher
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 
 HOST = "127.0.0.1"

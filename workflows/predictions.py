@@ -23,7 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 from clauses.operations import NEWEST_VERSIONS
-from conformance.watch.prediction import (
+from reference_model.profiles.version_tables import ranges_of
+from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
+from reports.refused_runs import RunRefused
+from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
+from reports.suite_command import SuiteCommand
+from reports.verdict_labels import counted
+from upgrade.prediction.observed_requests import ClientIdentity, Sightings
+from upgrade.prediction.prediction import (
     NoSuchRelease,
     PredictedOutcome,
     Release,
@@ -31,14 +38,7 @@ from conformance.watch.prediction import (
     release_named,
     worst,
 )
-from conformance.watch.request_stream import RequestHead, RequestHeaders
-from conformance.watch.sightings import ClientIdentity, Sightings
-from reference_model.profiles.version_tables import ranges_of
-from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
-from reports.refused_runs import RunRefused
-from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
-from reports.suite_command import SuiteCommand
-from reports.verdict_labels import counted
+from upgrade.watching.request_stream import RequestHead, RequestHeaders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,36 +9,6 @@ from pathlib import Path
 
 import click
 
-from conformance.api_versions.asking import ask_cluster
-from conformance.api_versions.client_requests import (
-    ClientRequests,
-    UnknownRequests,
-    refused_requests,
-    requests_of,
-)
-from conformance.api_versions.cluster_tables import (
-    ClusterTables,
-    InvalidTables,
-    as_json,
-    changes_as_json,
-    read_tables,
-    tables_of_release,
-)
-from conformance.api_versions.features import (
-    FeatureVerdict,
-    InvalidFeatureFile,
-    Usable,
-    read_features,
-    verdict_on,
-)
-from conformance.api_versions.terminal import (
-    show_cluster,
-    show_differences,
-    show_refused,
-    show_silent,
-    show_verdicts,
-    stock_text,
-)
 from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, command_config_option
@@ -48,6 +18,36 @@ from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
 from reports.escaping import printable
+from upgrade.api_versions.asking import ask_cluster
+from upgrade.api_versions.client_requests import (
+    ClientRequests,
+    UnknownRequests,
+    refused_requests,
+    requests_of,
+)
+from upgrade.api_versions.cluster_tables import (
+    ClusterTables,
+    InvalidTables,
+    as_json,
+    changes_as_json,
+    read_tables,
+    tables_of_release,
+)
+from upgrade.api_versions.features import (
+    FeatureVerdict,
+    InvalidFeatureFile,
+    Usable,
+    read_features,
+    verdict_on,
+)
+from upgrade.api_versions.terminal import (
+    show_cluster,
+    show_differences,
+    show_refused,
+    show_silent,
+    show_verdicts,
+    stock_text,
+)
 
 WIDTH_WHEN_PIPED = 160
 

@@ -38,10 +38,10 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.refused_runs import RunRefused
+from reports.release_changes.sections import sections_of, upgrade_document, upgrade_markdown
+from reports.release_changes.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
 from reports.run.exit_status import ExitStatus
 from reports.suite_command import DISK_FAULTS
-from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
-from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
 
 WIDTH_OF_TABLES = 200
 """Columns if the output is piped."""

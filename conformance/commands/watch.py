@@ -20,23 +20,18 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
-from conformance.watch.carrying import Ways, tls_for_application
-from conformance.watch.prediction import NoSuchRelease, Release, release_named
-from conformance.watch.proxy import CannotListen
-from conformance.watch.report import EXIT_STATUS, ReportFolder, WatchReport, as_json
-from conformance.watch.running import (
-    CannotWatch,
-    GivenFiles,
-    WatchPlan,
-    report_of_files,
-    watch_until_ended,
-)
-from conformance.watch.terminal import show_result, table_of
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
+from upgrade.prediction.prediction import NoSuchRelease, Release, release_named
+from upgrade.prediction.report import EXIT_STATUS, ReportFolder, WatchReport, as_json
+from upgrade.prediction.terminal import show_result, table_of
+from upgrade.traffic_files.given_files import GivenFiles, report_of_files
+from upgrade.watching.proxy import CannotListen
+from upgrade.watching.running import CannotWatch, WatchPlan, watch_until_ended
+from upgrade.watching.sockets import Ways, tls_for_application
 
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")

@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conformance.commands.spark_jobs import count_with_spark
-from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings
 from spark_aggregation.rejudge_job import command as rejudge
 from spark_aggregation.request_logs_job import command
 from tests.broken_run_folders import write_whole_run
 from tests.conformance.suite_runs import SuiteRun
 from tests.spark_aggregation.conftest import DEFECT, PROPERTY
 from tests.wire.logged_requests import ENTRIES, FORWARDED
+from upgrade.prediction.observed_requests import Sightings
+from upgrade.traffic_files.request_logs import add_counted, read_request_logs
 
 pytestmark = pytest.mark.usefixtures("spark")
 

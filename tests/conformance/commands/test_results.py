@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from conformance.commands.results import diff, summary, upgrade
 from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES, hostile_tables, small_tables
 from tests.reports.recorders import failure_of, key_of
-from tests.reports.upgrade.grids import tables_of_two_releases
+from tests.reports.release_changes.grids import tables_of_two_releases
 from tests.run_folders import (
     DEFAULT_CLAUSE,
     DEFAULT_TARGET,
