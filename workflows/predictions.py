@@ -30,15 +30,10 @@ from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, Sightings
-from upgrade.prediction.prediction import (
-    NoSuchRelease,
-    PredictedOutcome,
-    Release,
-    predict,
-    release_named,
-    worst,
-)
-from upgrade.watching.request_stream import RequestHead, RequestHeaders
+from upgrade.prediction.prediction import PredictedOutcome, predict, worst
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named
+from upgrade.watching.request_head import RequestHead
+from upgrade.watching.request_headers import RequestHeaders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,9 @@ from fixtures.client.command_config import command_config as config_of
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
-from upgrade.prediction.prediction import NoSuchRelease, Release, release_named
-from upgrade.prediction.report import EXIT_STATUS, ReportFolder, WatchReport, as_json
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named
+from upgrade.prediction.report import EXIT_STATUS, WatchReport
+from upgrade.prediction.report_files import ReportFolder, as_json
 from upgrade.prediction.terminal import show_result, table_of
 from upgrade.traffic_files.given_files import GivenFiles, report_of_files
 from upgrade.watching.proxy import CannotListen

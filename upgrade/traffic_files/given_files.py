@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fixtures.cleanup.ending_signals import heeded_signals
 from upgrade.prediction.observed_requests import Sightings
-from upgrade.prediction.prediction import Release
+from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.traffic_files.captures import read_captures
 from upgrade.traffic_files.request_logs import add_counted, follow_request_logs, read_request_logs

@@ -20,9 +20,11 @@ from fixtures.recording_proxy.frames import Decoder
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut
 from upgrade.prediction.observed_requests import MAX_NOTES
-from upgrade.prediction.prediction import Release
+from upgrade.prediction.releases import Release
+from upgrade.watching.pending_requests import PendingRequests
 from upgrade.watching.rehearsal import Rehearsal
-from upgrade.watching.request_stream import Pending, RequestHead, RequestHeaders
+from upgrade.watching.request_head import RequestHead
+from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.responses import HeldResponse, Responses
 from upgrade.watching.sockets import (
     Ways,
@@ -75,7 +77,7 @@ class _Watched:
 
     watched: WatchedConnection
     client: asyncio.StreamWriter
-    pending: Pending = field(default_factory=Pending)
+    pending: PendingRequests = field(default_factory=PendingRequests)
     broker: asyncio.StreamWriter | None = None
     rehearsal: Rehearsal | None = None
     headers: RequestHeaders | None = None

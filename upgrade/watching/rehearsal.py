@@ -17,8 +17,8 @@ from reference_model.broker.rules.reaction import Identity, Reaction
 from reference_model.broker.rules.responses import response_for
 from reference_model.profiles.java_requests import is_sent_by_clients
 from reference_model.profiles.profile import RECORDED_RELEASES, profile_of
-from upgrade.prediction.prediction import Release
-from upgrade.watching.request_stream import RequestHead
+from upgrade.prediction.releases import Release
+from upgrade.watching.request_head import RequestHead
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,

@@ -16,7 +16,7 @@ from fixtures.cleanup.unwaited_threads import wait_for_no_thread
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
-from upgrade.prediction.prediction import Release
+from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.watching.proxy import WatchProxy
 from upgrade.watching.sockets import NO_FILES, Ways, connect, newest_api_versions, reason_of

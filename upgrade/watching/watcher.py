@@ -28,7 +28,7 @@ from reference_model.clients.scripts.script import NodeScript, Script
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges, intersection
 from upgrade.prediction.observed_requests import MAX_CLIENTS, ClientIdentity, Sightings, Violation
-from upgrade.watching.request_stream import RequestHead, client_text
+from upgrade.watching.request_head import RequestHead, client_text
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.frames import SIZE_BYTES

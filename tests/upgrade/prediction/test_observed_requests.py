@@ -23,12 +23,14 @@ from tests.upgrade.watching.relay import (
 )
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, Sightings
-from upgrade.prediction.prediction import PredictedOutcome, predict, release_named
+from upgrade.prediction.prediction import PredictedOutcome, predict
+from upgrade.prediction.releases import release_named
 from upgrade.traffic_files.captures import read_captures
 from upgrade.traffic_files.request_logs import read_request_logs
 from upgrade.traffic_files.tcp_packets import Endpoint, read_segments
 from upgrade.watching import watcher
-from upgrade.watching.request_stream import RequestHead, RequestHeaders
+from upgrade.watching.request_head import RequestHead
+from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.watcher import Watcher
 
 BROKER = Endpoint("127.0.0.1", 40579)

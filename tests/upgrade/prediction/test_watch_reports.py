@@ -18,23 +18,10 @@ from conformance.commands.watch import WIDTH_WHEN_PIPED
 from reference_model.profiles.known_apis import Range
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, Sightings, Violation
-from upgrade.prediction.prediction import (
-    NoSuchRelease,
-    PredictedOutcome,
-    Prediction,
-    predict,
-    release_named,
-    worst,
-)
-from upgrade.prediction.report import (
-    ReportFolder,
-    WatchReport,
-    as_json,
-    as_markdown,
-    report_of,
-    sentences,
-    sentences_about_releases,
-)
+from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
+from upgrade.prediction.releases import NoSuchRelease, release_named
+from upgrade.prediction.report import WatchReport, report_of, sentences, sentences_about_releases
+from upgrade.prediction.report_files import ReportFolder, as_json, as_markdown
 from upgrade.prediction.terminal import show_result
 
 CLIENT = ClientIdentity("app", "127.0.0.1")

@@ -10,9 +10,10 @@ import pytest
 from dpkt import ip, pcap, tcp, udp
 
 from tests.upgrade.traffic_files.captured_traffic import write_capture
-from upgrade.traffic_files import tcp_packets
-from upgrade.traffic_files.captured_connection import FrameBeginning, FrameBeginnings
-from upgrade.traffic_files.tcp_packets import Packets, Piece, Segment, StreamOrder, read_segments
+from upgrade.traffic_files import stream_order
+from upgrade.traffic_files.frame_beginnings import FrameBeginning, FrameBeginnings
+from upgrade.traffic_files.stream_order import Piece, StreamOrder
+from upgrade.traffic_files.tcp_packets import Packets, Segment, read_segments
 from wire.frames import encode_frame
 
 
@@ -65,11 +66,11 @@ def test_what_the_other_end_has_received_is_missing() -> None:
 
 def test_few_segments_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """If too many wait, or too many bytes, what is before them counts as missing."""
-    monkeypatch.setattr(tcp_packets, "MAX_WAITING", 2)
+    monkeypatch.setattr(stream_order, "MAX_WAITING", 2)
     order = order_from()
     assert received(order, (2, b"c", 1), (4, b"e", 1)) == []
     assert received(order, (6, b"g", 1)) == [Piece(b"", 2), Piece(b"c", begins_segment=True)]
-    monkeypatch.setattr(tcp_packets, "MAX_WAITING_BYTES", 3)
+    monkeypatch.setattr(stream_order, "MAX_WAITING_BYTES", 3)
     order = order_from()
     assert received(order, (2, b"cdef", 4)) == []
     assert received(order, (8, b"i", 1)) == [Piece(b"", 2), Piece(b"cdef", begins_segment=True)]

@@ -24,7 +24,7 @@ from tests.upgrade.watching.relay import (
     start_broker,
     table,
 )
-from upgrade.prediction.prediction import release_named
+from upgrade.prediction.releases import release_named
 from wire.api_keys import DESCRIBE_CONFIGS_KEY, WRITE_TXN_MARKERS_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode, encode

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from fixtures.client.running_broker import Address
-from upgrade.prediction.prediction import Release
+from upgrade.prediction.releases import Release
 from upgrade.watching.proxy import WatchProxy
 from upgrade.watching.sockets import Ways
 from upgrade.watching.watcher import Watcher

@@ -31,8 +31,8 @@ from tests.upgrade.watching.relay import (
     start_broker,
     table,
 )
+from upgrade.watching import pending_requests
 from upgrade.watching import proxy as proxy_module
-from upgrade.watching import request_stream
 
 MAX_BUFFERED = 1 << 20
 SECRET = b"correct horse battery staple"
@@ -341,7 +341,7 @@ async def writes_without_responses_do_not_delay_the_end() -> None:
 
 async def unanswered_requests_are_bounded() -> None:
     """Writes with acks=0 get no response, and are forgotten in the end; a request before them is answered as itself."""
-    count = request_stream.MAX_PENDING + 50
+    count = pending_requests.MAX_PENDING + 50
     arrived = asyncio.get_running_loop().create_future()
     asked = request(METADATA_KEY, 1, b"\xff\xff\xff\xff", number=-1)
 
@@ -358,7 +358,7 @@ async def unanswered_requests_are_bounded() -> None:
         reader, writer = await relay.connect()
         writes = (request(PRODUCE, 9, number=each) for each in range(count))
         writer.write(b"".join((asked, *writes)))
-        assert await arrived <= request_stream.MAX_PENDING
+        assert await arrived <= pending_requests.MAX_PENDING
         assert await next_frame(reader) != metadata(HOST, 1, number=-1)
         writer.close()
 

@@ -33,10 +33,12 @@ from tests.upgrade.watching.relay_checks import CHECKS
 from upgrade.prediction.report import report_of
 from upgrade.watching import proxy
 from upgrade.watching import proxy as proxy_module
+from upgrade.watching.pending_requests import PendingRequests
 from upgrade.watching.proxy import MAX_BROKERS, MAX_OBSTACLE, CannotListen, WatchProxy
 from upgrade.watching.rehearsal import Rehearsal
-from upgrade.watching.request_stream import Pending, RequestHeaders, SaslTokens
+from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.responses import HeldResponse
+from upgrade.watching.sasl_tokens import SaslTokens
 from upgrade.watching.sockets import Ways, connect, newest_api_versions, tls_for_application
 from upgrade.watching.watcher import Watcher
 from wire.broker_addresses import HostAndPort
@@ -122,13 +124,13 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     "shows-the-oracle-nothing": (Watcher, "_record", _nothing, "forbidden_requests_are_found"),
     "cuts-open-requests": (proxy, "ENDING_S", 0.0, "open_requests_are_answered_at_the_end"),
     "remembers-every-request": (
-        Pending,
+        PendingRequests,
         "_forget_half",
         _nothing,
         "unanswered_requests_are_bounded",
     ),
     "forgets-the-oldest-request": (
-        Pending,
+        PendingRequests,
         "_put_first",
         _nothing,
         "unanswered_requests_are_bounded",
