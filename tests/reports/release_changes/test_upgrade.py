@@ -1,17 +1,16 @@
-"""Tests of the report about an upgrade: first sentence, sections and formats."""
+"""Tests of what an upgrade changes: first sentence, steps and sections."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from reports.release_changes.sections import sections_of, upgrade_document, upgrade_markdown
+from reports.release_changes.sections import sections_of
 from reports.release_changes.steps import feature_changes
-from reports.release_changes.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
-from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES
+from reports.release_changes.upgrade import Upgrade, upgrade_between
 from tests.reports.release_changes.grids import grid_of_two_releases
+from upgrade.planning.release_names import ends_named
 
 
 def between(before: str, after: str) -> Upgrade:
@@ -163,71 +162,3 @@ def test_nobody_fails_if_no_version_is_lost() -> None:
     """The report says so."""
     lines = sections_of(between("4.3.1", "4.4.0"))[0].lines
     assert str(lines[0]).startswith("No client, by the recorded tables")
-
-
-def test_json_has_what_is_listed_refused_and_served() -> None:
-    document = json.loads(json.dumps(upgrade_document(between("2.3.1", "4.4.0"))))
-    requests = {each["name"]: each for each in document["requests"]}
-    assert requests["Produce"]["kind"] == "listed, refused"
-    assert requests["Produce"]["to"] == {"listed": [0, 13], "refused": [0, 2], "served": [3, 13]}
-    assert requests["LeaderAndIsr"]["because_of_quorum"] is True
-    assert document["from"] == {
-        "release": "2.3.1",
-        "quorum": "zookeeper",
-        "target": "apache-kafka-2.3.1",
-    }
-    assert document["java_clients"]["supported_by_kafka"] == "of 2.1 and newer"
-    assert (document["clients"], document["rules"]) == (None, None)
-
-
-def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
-    """Clients and reasons come from runs."""
-    grid = grid_of_two_releases(
-        tmp_path,
-        operations={f"{HOSTILE}.produce": ("conforms", "violates")},
-        rules={f"A.{HOSTILE}": ("conforms", "violates")},
-    )
-    text = upgrade_markdown(upgrade_between(*ends_named("2.3.1", "4.4.0"), grid))
-    assert "<script>" not in text
-    assert not any(escape in text for escape in TERMINAL_ESCAPES)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "ends"),
-    [
-        ("2.3.1", "4.4.0", ("2.3.1", "4.4.0")),
-        ("2.3", "4.4", ("2.3.1", "4.4.0")),
-        ("0.11", "4.4", ("0.11.0.3", "4.4.0")),
-        ("apache-kafka-2.3.1", "apache-kafka-4.4.0", ("2.3.1", "4.4.0")),
-        ("2.3.1", "3.9.2", ("2.3.1", "3.9.2-zookeeper")),
-        ("3.8.1", "3.9.2", ("3.8.1", "3.9.2")),
-        ("3.9.2", "4.4.0", ("3.9.2", "4.4.0")),
-        ("3.9.2-zookeeper", "4.4.0", ("3.9.2-zookeeper", "4.4.0")),
-        ("3.9.2-zookeeper", "3.9.2", ("3.9.2-zookeeper", "3.9.2")),
-        ("3.2.3", "3.3.2", ("3.2.3", "3.3.2")),
-    ],
-)
-def test_names_mean_two_releases(before: str, after: str, ends: tuple[str, str]) -> None:
-    old, new = ends_named(before, after)
-    assert (old.short, new.short) == ends
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("2.3.1", "3.7.0", "no table of '3.7.0' was recorded; near: 3.7.2"),
-        ("2.3.11", "4.4.0", "no table of '2.3.11' was recorded; near: 2.3.1"),
-        ("2.3.1", "4.40", "near: .*4.4.0"),
-        ("0.10", "4.4.0", "'0.10' may be one of 0.10.0.1, 0.10.1.1, 0.10.2.2"),
-        ("2.3.1", "foo", "recorded are 0.10.0.1, .*4.4.0"),
-        ("2.3.1-kraft", "4.4.0", "no table of '2.3.1-kraft' was recorded; near: 2.3.1"),
-        ("4.4.0", "2.3.1", "2.3.1 is older than 4.4.0: name the older release first"),
-        ("4.4.0", "4.4.0", "4.4.0 and 4.4.0 are the same release"),
-        ("3.3.2", "3.9.2-zookeeper", r"no cluster goes from 3.3.2 to 3.9.2 \(ZooKeeper\)"),
-        ("3.9.2-kraft", "3.9.2-zookeeper", "no cluster goes from"),
-    ],
-)
-def test_a_bad_name_is_an_error_that_helps(before: str, after: str, message: str) -> None:
-    """Near names are listed, and which order is meant."""
-    with pytest.raises(UnknownRelease, match=message):
-        ends_named(before, after)
