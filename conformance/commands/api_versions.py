@@ -157,19 +157,19 @@ def _answer(
 
 def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
     first, second = (_tables_named(name, config) for name in names)
-    found = request_changes(first.table, second.table)
+    changes = request_changes(first.table, second.table)
     if form == "json":
         report = {
             "first": as_json(first),
             "second": as_json(second),
-            "differences": changes_as_json(found),
+            "differences": changes_as_json(changes),
         }
         click.echo(json.dumps(report, indent=1))
     else:
         console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
         for cluster in (first, second):
             show_silent(console, cluster)
-        show_differences(console, found, first.name, second.name)
+        show_differences(console, changes, first.name, second.name)
     if first.silent or second.silent:
         raise SystemExit(CouldNotTell.exit_code)
 

@@ -29,10 +29,10 @@ from upgrade.prediction.releases import NoSuchRelease, Release, release_named
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
 from upgrade.prediction.report_files import ReportFolder, as_json
 from upgrade.prediction.terminal import show_result, table_of
-from upgrade.traffic_files.given_files import GivenFiles, report_of_files
+from upgrade.traffic_files.reading import TrafficFiles, report_of_files
 from upgrade.watching.proxy import CannotListen
 from upgrade.watching.running import CannotWatch, WatchPlan, watch_until_ended
-from upgrade.watching.sockets import Ways, tls_for_application
+from upgrade.watching.tls_sides import TlsSides, tls_for_application
 
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")
@@ -144,7 +144,7 @@ def watch(
     if captures or request_logs:
         _refuse_what_needs_the_proxy()
         _check_how_files_are_read(captures, request_logs, time_s, follow=follow, with_spark=with_spark)
-        files = GivenFiles(
+        files = TrafficFiles(
             captures=captures,
             request_logs=() if with_spark else tuple(map(Path, request_logs)),
             counted=count_with_spark(request_logs) if with_spark else None,
@@ -166,7 +166,7 @@ def watch(
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
             listen=address,
-            ways=_ways(command_config, tls_ca, address),
+            tls_sides=_tls_sides(command_config, tls_ca, address),
             releases=asked_about,
             rehearsed=None if rehearse is None else _release(rehearse),
             time_s=time_s,
@@ -180,15 +180,15 @@ def watch(
 def _refuse_what_needs_the_proxy() -> None:
     """Refuse options that mean nothing for files."""
     context = click.get_current_context()
-    given = [
+    options = [
         parameter.opts[0]
         for parameter in context.command.params
         if parameter.name in _OF_THE_PROXY
         and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
-    if given:
+    if options:
         raise click.UsageError(
-            f"{', '.join(given)} cannot be given with --pcap or --request-log, which are read in place of watching"
+            f"{', '.join(options)} cannot be given with --pcap or --request-log, which are read in place of watching"
         )
 
 
@@ -271,7 +271,7 @@ def _folder(out: Path | None) -> ReportFolder | None:
         raise click.UsageError(f"--out {out} cannot be created: {error.strerror}") from error
 
 
-def _ways(command_config: Path | None, tls_ca: Path | None, address: Address) -> Ways:
+def _tls_sides(command_config: Path | None, tls_ca: Path | None, address: Address) -> TlsSides:
     """Return how both sides are reached.
 
     Raises:
@@ -287,4 +287,4 @@ def _ways(command_config: Path | None, tls_ca: Path | None, address: Address) ->
         listen = None if tls_ca is None else tls_for_application(tls_ca, address)
     except OSError as error:
         raise click.UsageError(f"--tls-ca {tls_ca} cannot be written: {error.strerror}") from error
-    return Ways(upstream=upstream, listen=listen)
+    return TlsSides(upstream=upstream, listen=listen)

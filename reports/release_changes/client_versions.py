@@ -21,8 +21,8 @@ from reports.grid.grid_view import FoldedGrid, ListenerCell
 from reports.records import OPERATION, SOUND_VERDICTS
 from reports.release_changes.steps import (
     FIRST_WITHOUT_OLD_VERSIONS,
-    LAST_BEFORE,
-    OLDEST_WITH_IT,
+    LAST_LINE_WITH_ZOOKEEPER,
+    OLDEST_CLIENT_FOR_4_0,
     has_old_versions,
 )
 from wire.api_keys import (
@@ -101,7 +101,7 @@ def is_supported(client: str, broker: str) -> bool:
     """Return whether Apache Kafka supports its own client of one release with a broker of another."""
     older = min(client, broker, key=release_order)
     if not (has_old_versions(client) and has_old_versions(broker)):
-        return release_order(older) >= release_order(OLDEST_WITH_IT)
+        return release_order(older) >= release_order(OLDEST_CLIENT_FOR_4_0)
     is_newer = line_of(client) > line_of(broker)
     return not is_newer or release_order(client) >= release_order(FIRST_FOR_OLDER_BROKERS)
 
@@ -109,10 +109,10 @@ def is_supported(client: str, broker: str) -> bool:
 def supported_clients(broker: str) -> str:
     """Return in words which of its own clients Apache Kafka supports with a release of brokers: "of 2.1 and newer"."""
     if not has_old_versions(broker):
-        return f"of {OLDEST_WITH_IT} and newer"
+        return f"of {OLDEST_CLIENT_FOR_4_0} and newer"
     if is_supported(FIRST_WITHOUT_OLD_VERSIONS, broker):
         return "of every release"
-    return f"up to {LAST_BEFORE}"
+    return f"up to {LAST_LINE_WITH_ZOOKEEPER}"
 
 
 def is_partly_supported(client: str, broker: str) -> bool:
@@ -120,7 +120,7 @@ def is_partly_supported(client: str, broker: str) -> bool:
 
     These are clients 2.1 to 2.8 with brokers from 4.0 on.
     """
-    is_of_2 = line_of(client)[0] == line_of(OLDEST_WITH_IT)[0]
+    is_of_2 = line_of(client)[0] == line_of(OLDEST_CLIENT_FOR_4_0)[0]
     return is_of_2 and not has_old_versions(broker) and is_supported(client, broker)
 
 
@@ -165,7 +165,7 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
 
     Each was tried to write and read a record in a group. A version that failed is returned too.
     """
-    found: dict[str, list[TriedVersion]] = {}
+    by_release: dict[str, list[TriedVersion]] = {}
     own = [each for each in tried_operations(grid) if each.operation == TRIED]
     for each in own:
         version = each.client.removeprefix(LIBRARY)
@@ -177,16 +177,16 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
                 ("Kafka’s statement", is_supported(version, release)),
                 ("the tables", serves(release, version)),
             )
-            found.setdefault(release, []).append(
+            by_release.setdefault(release, []).append(
                 TriedVersion(
                     client=version,
                     text=cell.text,
                     contradicts=" and ".join(name for name, says in against if says is not works),
                 )
             )
-    for clients in found.values():
+    for clients in by_release.values():
         clients.sort(key=lambda each: release_order(each.client))
-    return found
+    return by_release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,15 +76,15 @@ class RuleChanges:
 
 def rule_changes(grid: FoldedGrid, before: RecordedRelease, after: RecordedRelease) -> RuleChanges:
     """Return the rules for brokers whose verdict differs on the listeners that both releases were judged on."""
-    found = _differences(grid, before, after)
+    differences = _differences(grid, before, after)
     if before.quorum == after.quorum:
-        return found
+        return differences
     migration = _differences(grid, *last_with_zookeeper())
     moved = {(each.clause, each.before, each.after) for each in migration.changes}
-    is_moved = [(each.clause, each.before, each.after) in moved for each in found.changes]
-    pairs = list(zip(found.changes, is_moved, strict=True))
+    is_moved = [(each.clause, each.before, each.after) in moved for each in differences.changes]
+    pairs = list(zip(differences.changes, is_moved, strict=True))
     return replace(
-        found,
+        differences,
         is_quorum_mixed=bool(migration.absent),
         changes=tuple(change for change, moves in pairs if not moves),
         with_quorum=tuple(change for change, moves in pairs if moves),

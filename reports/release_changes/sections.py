@@ -58,15 +58,15 @@ def sections_of(upgrade: Upgrade, *, with_steps: bool = True) -> tuple[Section, 
         upgrade: what changes.
         with_steps: whether the steps on the way are one of them; a page shows these with links.
     """
-    found = (
+    sections = (
         _failing(upgrade),
         *_client_sections(upgrade),
         *_request_sections(upgrade),
         *_rule_sections(upgrade),
         _features(upgrade),
-        *([_way(upgrade)] if with_steps else []),
+        *([_steps(upgrade)] if with_steps else []),
     )
-    return tuple(section for section in found if section.lines)
+    return tuple(section for section in sections if section.lines)
 
 
 def _failing(upgrade: Upgrade) -> Section:
@@ -209,7 +209,7 @@ def _features(upgrade: Upgrade) -> Section:
     )
 
 
-def _way(upgrade: Upgrade) -> Section:
+def _steps(upgrade: Upgrade) -> Section:
     return Section(
         title="On the way",
         lines=tuple(

@@ -18,10 +18,10 @@ from reference_model.profiles.release_tables import RecordedRelease, recorded_re
 FIRST_WITHOUT_OLD_VERSIONS = "4.0"
 """The first release, of brokers and of clients, without the versions that KIP-896 removed; the first without
 ZooKeeper, too."""
-OLDEST_WITH_IT = "2.1"
-"""The oldest release, of clients and of brokers, that Kafka supports with those."""
-LAST_BEFORE = "3.9"
-"""The last line of releases before it, and the last with ZooKeeper."""
+OLDEST_CLIENT_FOR_4_0 = "2.1"
+"""The oldest clients that Kafka supports with brokers of 4.0, and the oldest brokers with clients of 4.0."""
+LAST_LINE_WITH_ZOOKEEPER = "3.9"
+"""The line of releases before 4.0."""
 METADATA_VERSION = "metadata.version"
 
 
@@ -93,24 +93,24 @@ def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeS
     if must_leave_zookeeper(before, after):
         if before != zookeeper:
             yield UpgradeStep(
-                text=f"Upgrade to {LAST_BEFORE}, the last line with ZooKeeper. That is possible from every older release.",
+                text=f"Upgrade to {LAST_LINE_WITH_ZOOKEEPER}, the last line with ZooKeeper. That is possible from every older release.",
                 source=UPGRADE_NOTES_OF_3_9,
                 ends=(before, zookeeper),
             )
         yield UpgradeStep(
-            text=f"Migrate the cluster to KRaft with {LAST_BEFORE}: {FIRST_WITHOUT_OLD_VERSIONS} and newer do not run with ZooKeeper.",
+            text=f"Migrate the cluster to KRaft with {LAST_LINE_WITH_ZOOKEEPER}: {FIRST_WITHOUT_OLD_VERSIONS} and newer do not run with ZooKeeper.",
             source=UPGRADE_NOTES,
             ends=(zookeeper, kraft),
         )
         yield UpgradeStep(
-            text=f"Upgrade from {LAST_BEFORE} to {after.release}.",
+            text=f"Upgrade from {LAST_LINE_WITH_ZOOKEEPER} to {after.release}.",
             source=UPGRADE_NOTES,
             ends=(kraft, after),
         )
     elif before.quorum != after.quorum and before.release != after.release:
         yield UpgradeStep(
             text=f"{after.release} runs with ZooKeeper, too, but was recorded with KRaft only. "
-            f"The upgrade to {LAST_BEFORE} shows what stays with ZooKeeper.",
+            f"The upgrade to {LAST_LINE_WITH_ZOOKEEPER} shows what stays with ZooKeeper.",
             ends=(before, zookeeper),
         )
     elif before.quorum != after.quorum:

@@ -18,7 +18,7 @@ from reports.release_changes.client_versions import ServedClients, served_client
 from reports.release_changes.request_lines import RequestLines, request_lines
 from reports.release_changes.rule_changes import RuleChanges, RuleKind, rule_changes
 from reports.release_changes.steps import (
-    OLDEST_WITH_IT,
+    OLDEST_CLIENT_FOR_4_0,
     FeatureChange,
     UpgradeStep,
     feature_changes,
@@ -87,7 +87,7 @@ def _parts(upgrade: Upgrade) -> Iterator[str]:
     if upgrade.clients:
         yield _about_clients(upgrade.clients)
     if upgrade.loses_old_clients:
-        yield f"Kafka does not support clients older than {OLDEST_WITH_IT} any more"
+        yield f"Kafka does not support clients older than {OLDEST_CLIENT_FOR_4_0} any more"
     if must_leave_zookeeper(upgrade.before, upgrade.after):
         yield "you have to leave ZooKeeper first"
     lost, gone = upgrade.requests.lost_by_clients, len(upgrade.requests.gone_with_zookeeper)

@@ -36,12 +36,12 @@ COLUMNS = SentRange._fields
 
 def sent_ranges() -> Mapping[str, Ranges]:
     """Return the range of each API that each client was seen to send, by library and version."""
-    found: dict[str, dict[int, Range]] = {}
+    by_client: dict[str, dict[int, Range]] = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            ranges = found.setdefault(row["client"], {})
+            ranges = by_client.setdefault(row["client"], {})
             ranges[int(row["api_key"])] = Range(int(row["lowest"]), int(row["highest"]))
-    return found
+    return by_client
 
 
 class UnknownRequests(Exception):

@@ -137,19 +137,19 @@ def _apis(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def changes_as_json(found: Sequence[RequestChange]) -> list[dict[str, Any]]:
+def changes_as_json(changes: Sequence[RequestChange]) -> list[dict[str, Any]]:
     """Return the differences of two tables for `json.dumps`, with ranges in the form of the tables."""
     return [
         {
-            **_api(each.api_key),
-            "first": _range_or_none(each.before and each.before.listed),
-            "second": _range_or_none(each.after and each.after.listed),
-            "first_refused": _range_or_none(each.before and each.before.refused),
-            "second_refused": _range_or_none(each.after and each.after.refused),
-            "first_served": _range_or_none(each.served[0]),
-            "second_served": _range_or_none(each.served[1]),
+            **_api(change.api_key),
+            "first": _range_or_none(change.before and change.before.listed),
+            "second": _range_or_none(change.after and change.after.listed),
+            "first_refused": _range_or_none(change.before and change.before.refused),
+            "second_refused": _range_or_none(change.after and change.after.refused),
+            "first_served": _range_or_none(change.served[0]),
+            "second_served": _range_or_none(change.served[1]),
         }
-        for each in found
+        for change in changes
     ]
 
 

@@ -97,15 +97,15 @@ def _text(support: Support | None, *, otherwise: str = "-") -> str:
     return otherwise if support is None else str(support)
 
 
-def show_differences(console: Console, found: Sequence[RequestChange], first: str, second: str) -> None:
+def show_differences(console: Console, changes: Sequence[RequestChange], first: str, second: str) -> None:
     """Show how two tables differ."""
-    if not found:
+    if not changes:
         console.print(f"{first} and {second} support the same versions", markup=False)
         return
     table = Table("API", first, second, "change", box=None, header_style="dim")
-    for each in found:
-        texts = (_text(each.before), _text(each.after), each.words)
-        table.add_row(f"{name_of(each.api_key)}({each.api_key})", *texts)
+    for change in changes:
+        texts = (_text(change.before), _text(change.after), change.words)
+        table.add_row(f"{name_of(change.api_key)}({change.api_key})", *texts)
     console.print(table)
 
 

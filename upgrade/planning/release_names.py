@@ -45,13 +45,13 @@ def _named(name: str) -> Sequence[RecordedRelease]:
     release, _, quorum = name.removeprefix(f"{APACHE_KAFKA}-").partition("-")
     of_release = [each for each in recorded_releases() if each.release == release]
     of_line = [each for each in recorded_releases() if each.release.startswith(f"{release}.")]
-    found = [each for each in of_release or of_line if quorum in ("", each.quorum)]
-    if not found:
+    releases = [each for each in of_release or of_line if quorum in ("", each.quorum)]
+    if not releases:
         raise UnknownRelease(f"no table of {name!r} was recorded; {_near(release)}")
-    if len({each.release for each in found}) > 1:
-        names = ", ".join(each.short for each in found)
+    if len({each.release for each in releases}) > 1:
+        names = ", ".join(each.short for each in releases)
         raise UnknownRelease(f"{name!r} may be one of {names}")
-    return found
+    return releases
 
 
 def _near(release: str) -> str:

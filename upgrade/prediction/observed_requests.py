@@ -1,10 +1,9 @@
-"""What sources saw of clients: which requests each client sent, in which versions.
+"""Which requests each client sent, and whether it asks for versions.
 
-It also says whether a client asks for versions.
+The proxy, captures and request logs are the sources. Each says in sentences what it cannot see.
 
-A source is anything that fills a `Sightings`: the proxy, a capture, a request log. What it cannot see it says in
-sentences. Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests
-that they send each other, but a capture and a request log may be full of them.
+Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests that they send
+each other, but a capture and a request log may be full of them.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class Violation:
 
 
 @dataclass(slots=True)
-class SeenClient:
+class ObservedClient:
     """What was seen of one client.
 
     Attributes:
@@ -93,22 +92,22 @@ class SeenClient:
         return any(key == API_VERSIONS_KEY for key, _ in self.requests)
 
 
-class Sightings:
+class ObservedRequests:
     """Counts the requests of each client.
 
     Memory is bounded by the number of distinct clients, not of requests.
 
     Attributes:
-        cannot_see: what the sources cannot see, each a sentence, in the order in which it was said.
+        limits: what the sources cannot see, each a sentence, in the order of `note_limit`.
         are_incomplete: whether clients were left out, so that nothing can be said of all of them.
         tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API
             key.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[ClientIdentity, SeenClient] = {}
-        self._alike: dict[tuple[str | None, str], list[SeenClient]] = {}
-        self.cannot_see: dict[str, None] = {}
+        self._clients: dict[ClientIdentity, ObservedClient] = {}
+        self._alike: dict[tuple[str | None, str], list[ObservedClient]] = {}
+        self.limits: dict[str, None] = {}
         self.are_incomplete = False
         self.tables: dict[str, dict[int, tuple[int, int]]] = {}
 
@@ -132,14 +131,14 @@ class Sightings:
         if connection is not None and len(seen.connections) < MAX_CONNECTIONS:
             seen.connections.add(connection)
 
-    def of(self, client: ClientIdentity) -> SeenClient:
+    def of(self, client: ClientIdentity) -> ObservedClient:
         """Return what was seen of a client, to which sources add; if there are too many clients, it is not kept."""
         if client in self._clients:
             return self._clients[client]
-        seen = SeenClient()
+        seen = ObservedClient()
         if len(self._clients) >= MAX_CLIENTS:
             self.are_incomplete = True
-            self.say_cannot_see(f"there were more than {MAX_CLIENTS} clients; further ones are left out")
+            self.note_limit(f"there were more than {MAX_CLIENTS} clients; further ones are left out")
         else:
             self._clients[client] = seen
             self._alike.setdefault((client.client_id, client.address), []).append(seen)
@@ -151,10 +150,10 @@ class Sightings:
         if len(notes) < MAX_NOTES:
             notes[sentence] = None
 
-    def say_cannot_see(self, sentence: str) -> None:
+    def note_limit(self, sentence: str) -> None:
         """Remember what a source cannot see at all."""
-        if len(self.cannot_see) < MAX_NOTES:
-            self.cannot_see[sentence] = None
+        if len(self.limits) < MAX_NOTES:
+            self.limits[sentence] = None
 
     @property
     def versions_of_all(self) -> Ranges:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.release_tables import missing_feature
 from reference_model.profiles.version_tables import Ranges
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.releases import Release
 from wire.api_keys import API_VERSIONS_KEY
 
@@ -76,37 +76,37 @@ class Prediction:
         return self.decisions[0].outcome if self.decisions else PredictedOutcome.WORKS
 
 
-def predict(sightings: Sightings, client: ClientIdentity, watched: Ranges, release: Release) -> Prediction:
+def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges, release: Release) -> Prediction:
     """Predict what becomes of a client with a release.
 
     Args:
-        sightings: what was seen.
+        observed: what was seen.
         client: one of its clients.
         watched: the versions that all watched brokers list; empty if that is not known.
         release: the release.
     """
     versions: dict[int, list[int]] = {}
-    for api_key, api_version in sightings.requests(client):
+    for api_key, api_version in observed.requests(client):
         versions.setdefault(api_key, []).append(api_version)
     about_versions = versions.pop(API_VERSIONS_KEY, [])
-    found = [*_about_versions(about_versions, watched, release)]
-    asks = sightings.asks(client)
-    for api_key, seen in versions.items():
-        found += [
-            _refused(api_key, version, seen, asks, watched, release)
-            for version in seen
+    decisions = [*_about_versions(about_versions, watched, release)]
+    asks = observed.asks(client)
+    for api_key, versions_of_api in versions.items():
+        decisions += [
+            _refused(api_key, version, versions_of_api, asks, watched, release)
+            for version in versions_of_api
             if not release.serves(api_key, version)
         ]
-        found += _disabled(api_key, seen, release)
+        decisions += _disabled(api_key, versions_of_api, release)
     reason = ""
-    if sightings.of(client).missed_requests:
+    if observed.of(client).missed_requests:
         reason = "it sent requests that could not be read"
     elif not versions:
         reason = "it sent nothing but ApiVersions requests"
     if reason:
-        found.append(Decision(outcome=PredictedOutcome.CANNOT_SAY, sentence=reason))
-    found.sort(key=lambda each: WORST_FIRST.index(each.outcome))
-    return Prediction(client=client, release=release.id, decisions=tuple(found))
+        decisions.append(Decision(outcome=PredictedOutcome.CANNOT_SAY, sentence=reason))
+    decisions.sort(key=lambda decision: WORST_FIRST.index(decision.outcome))
+    return Prediction(client=client, release=release.id, decisions=tuple(decisions))
 
 
 def worst(predictions: Sequence[Prediction]) -> PredictedOutcome:

@@ -1,4 +1,4 @@
-"""Releases that an application may be upgraded to, and the requests that each serves."""
+"""Releases that an application may be upgraded to, and what each serves."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
 from reports.escaping import printable
 from reports.verdict_labels import counted
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings, Violation
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
 from upgrade.prediction.releases import Release
 
@@ -106,27 +106,27 @@ class WatchReport:
         Success becomes "cannot say" if clients were left out, or if the command failed and so may not have shown all
         that it does.
         """
-        found = worst(predictions)
+        outcome = worst(predictions)
         is_unsure = self.is_incomplete or self.command_status
-        return PredictedOutcome.CANNOT_SAY if found is PredictedOutcome.WORKS and is_unsure else found
+        return PredictedOutcome.CANNOT_SAY if outcome is PredictedOutcome.WORKS and is_unsure else outcome
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
         """What the sources cannot see, what stood in the way, and how to read the result."""
-        found = [*self.remarks]
+        remarks = [*self.remarks]
         if self.command_status:
-            found.append(
+            remarks.append(
                 f"the command ended {ended_in_words(self.command_status)}: what it does otherwise was not seen"
             )
         if self.rehearsed:
-            found.append(_LOOK_AT_PROGRAM)
+            remarks.append(_LOOK_AT_PROGRAM)
         elif self.rows and self.outcome is PredictedOutcome.CANNOT_SAY:
-            found.append(_REHEARSE)
-        return (*found, *(note for row in self.rows for note in row.notes))
+            remarks.append(_REHEARSE)
+        return (*remarks, *(note for row in self.rows for note in row.notes))
 
 
 def report_of(
-    sightings: Sightings,
+    observed: ObservedRequests,
     watched: Ranges,
     releases: Sequence[Release],
     *,
@@ -135,10 +135,10 @@ def report_of(
     rehearsed: str = "",
     command_status: int = 0,
 ) -> WatchReport:
-    """Return what sightings mean for releases.
+    """Return what observed requests mean for releases.
 
     Args:
-        sightings: what sources saw.
+        observed: what sources saw.
         watched: what the watched brokers list in common; empty if it is not known.
         releases: the releases.
         violations: what clients did against the rules, by client id and address.
@@ -149,23 +149,23 @@ def report_of(
     rows = [
         ClientRow(
             client=client,
-            requests=sightings.requests(client),
-            connections=len(sightings.of(client).connections),
-            asks=sightings.asks(client),
-            predictions=tuple(predict(sightings, client, watched, each) for each in releases),
+            requests=observed.requests(client),
+            connections=len(observed.of(client).connections),
+            asks=observed.asks(client),
+            predictions=tuple(predict(observed, client, watched, each) for each in releases),
             violations=(violations or {}).get((client.client_id, client.address), ()),
-            notes=tuple(sightings.of(client).notes),
+            notes=tuple(observed.of(client).notes),
         )
-        for client in sightings.clients
+        for client in observed.clients
     ]
     return WatchReport(
         releases=tuple(each.id for each in releases),
         rows=tuple(rows),
         watched=watched,
-        remarks=(*sightings.cannot_see, *remarks),
+        remarks=(*observed.limits, *remarks),
         rehearsed=rehearsed,
         command_status=command_status,
-        is_incomplete=sightings.are_incomplete,
+        is_incomplete=observed.are_incomplete,
     )
 
 
@@ -189,7 +189,7 @@ def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -
 
     Predictions with the outcome `without` are left out.
     """
-    found = []
+    texts = []
     for row in report.rows:
         for each in row.predictions:
             if each.outcome is without:
@@ -202,8 +202,8 @@ def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -
                 PredictedOutcome.BREAKS: "breaks with",
                 PredictedOutcome.CANNOT_SAY: "cannot be predicted for",
             }[each.outcome]
-            found.append(f"{about} {words} {each.release}{reason}.")
-    return found if report.rows else [f"{NO_CLIENT}."]
+            texts.append(f"{about} {words} {each.release}{reason}.")
+    return texts if report.rows else [f"{NO_CLIENT}."]
 
 
 def sentences_about_releases(report: WatchReport) -> list[str]:

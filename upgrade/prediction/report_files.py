@@ -1,4 +1,4 @@
-"""The report of `watch` as JSON, as Markdown and as a page, and the folder of the three."""
+"""Writes the report of `watch` as JSON, as Markdown and as a page."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class RequestKey(NamedTuple):
     api_version: int
 
 
-class _Outstanding(NamedTuple):
+class _OpenRequest(NamedTuple):
     api_key: int
     api_version: int
     part: int
@@ -83,7 +83,7 @@ class CapturedConnection:
         self._ended: set[Endpoint] = set()
         self._sent = FrameBeginnings(needed_of_request, MAX_REQUEST_BYTES)
         self._received = FrameBeginnings(self._needed_of_response, MAX_RESPONSE_BYTES)
-        self._outstanding: dict[int, _Outstanding] = {}
+        self._outstanding: dict[int, _OpenRequest] = {}
         self._part = self._proofs = 0
         self._expects_tokens = False
 
@@ -186,7 +186,7 @@ class CapturedConnection:
         if len(self._outstanding) >= MAX_OUTSTANDING:
             # Produce with acks 0 never gets a response.
             del self._outstanding[next(iter(self._outstanding))]
-        self._outstanding[correlation_id] = _Outstanding(api_key, api_version, self._part)
+        self._outstanding[correlation_id] = _OpenRequest(api_key, api_version, self._part)
 
     def _lose(self) -> None:
         """Go on after a hole, or after bytes that are no request."""
@@ -218,7 +218,7 @@ class CapturedConnection:
             if asked is not None:
                 self._match(asked, frame)
 
-    def _match(self, asked: _Outstanding, frame: FrameBeginning) -> None:
+    def _match(self, asked: _OpenRequest, frame: FrameBeginning) -> None:
         if asked.part == self._part:
             self._proofs += 1
         if self.is_proved:

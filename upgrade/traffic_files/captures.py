@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from reference_model.profiles.known_apis import known_apis
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_broker
 from upgrade.traffic_files.captured_connection import CapturedConnection, RequestKey
 from upgrade.traffic_files.tcp_packets import Endpoint, Packets, Segment, read_segments
@@ -32,12 +32,12 @@ class _LeftOut(StrEnum):
     CUT = "requests left out because they are cut before the end of the client id (tcpdump -s 512 captures enough)"
 
 
-def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
-    """Read captures into sightings.
+def read_captures(paths: Sequence[Path], observed: ObservedRequests) -> list[str]:
+    """Read captures into observed requests.
 
     Args:
         paths: captures (pcap or pcapng), those of one interface in the order in which they were written.
-        sightings: gets the requests, and the tables of versions that brokers answered.
+        observed: gets the requests, and the tables of versions that brokers answered.
 
     Returns:
         Sentences about what captures cannot show, and what was not read.
@@ -45,7 +45,7 @@ def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
     Raises:
         UnusableSource: a file cannot be read, or is no capture.
     """
-    reader = _CaptureReader(sightings)
+    reader = _CaptureReader(observed)
     counts: Counter[Packets] = Counter()
     has_segments = False
     for path in paths:
@@ -59,10 +59,10 @@ def read_captures(paths: Sequence[Path], sightings: Sightings) -> list[str]:
 
 
 class _CaptureReader:
-    """Sorts segments into connections, and their requests into sightings."""
+    """Sorts segments into connections, and their requests into observed requests."""
 
-    def __init__(self, sightings: Sightings) -> None:
-        self._sightings = sightings
+    def __init__(self, observed: ObservedRequests) -> None:
+        self._observed = observed
         self._open: OrderedDict[frozenset[Endpoint], CapturedConnection] = OrderedDict()
         self._left_out: Counter[_LeftOut] = Counter()
         self._has_brokers = False
@@ -94,8 +94,8 @@ class _CaptureReader:
             self._end(ends)
         for (server, client, kind), times in self._unanswered.items():
             if server in self._servers:
-                self._sightings.add(client, kind.api_key, kind.api_version, times)
-                self._sightings.note(
+                self._observed.add(client, kind.api_key, kind.api_version, times)
+                self._observed.note(
                     client,
                     f"{server} closed a connection of it without any response, or the capture ended",
                 )
@@ -104,9 +104,9 @@ class _CaptureReader:
 
     def skipped(self) -> list[str]:
         """Return sentences about what was left out."""
-        said = [BROKERS_LEFT_OUT] if self._has_brokers else []
+        brokers = [BROKERS_LEFT_OUT] if self._has_brokers else []
         left_out = self._left_out
-        return said + [f"{what}: {left_out[what]}" for what in _LeftOut if left_out[what]]
+        return brokers + [f"{what}: {left_out[what]}" for what in _LeftOut if left_out[what]]
 
     def _end(self, ends: frozenset[Endpoint]) -> None:
         connection = self._open.pop(ends)
@@ -141,11 +141,11 @@ class _CaptureReader:
             self._left_out[_LeftOut.DISCARDED] += connection.unproved.total()
         for kind, times in connection.requests.items():
             identity = _identity(connection, client, kind)
-            self._sightings.add(identity, kind.api_key, kind.api_version, times, connection=(client, server))
+            self._observed.add(identity, kind.api_key, kind.api_version, times, connection=(client, server))
             if not connection.is_complete:
-                self._sightings.of(identity).missed_beginning = True
+                self._observed.of(identity).missed_beginning = True
         if connection.table:
-            tables = self._sightings.tables
+            tables = self._observed.tables
             tables[str(server)] = max(tables.get(str(server), {}), connection.table, key=len)
 
 

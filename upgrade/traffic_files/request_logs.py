@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from upgrade.prediction.observed_requests import (
     ClientIdentity,
-    Sightings,
+    ObservedRequests,
     UnusableSource,
 )
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_broker
@@ -49,7 +49,7 @@ _COMPRESSIONS = {
 
 
 class LoggedClients:
-    """Adds the requests of entries to sightings.
+    """Adds the requests of entries to observed requests.
 
     Entries before a client has introduced itself do not name its software. They count for the software that is known
     with the same client id, address and principal, if that is one only.
@@ -59,9 +59,9 @@ class LoggedClients:
         has_brokers: whether requests were left out that a broker sent to another one.
     """
 
-    def __init__(self, sightings: Sightings) -> None:
+    def __init__(self, observed: ObservedRequests) -> None:
         self.has_unnamed = self.has_brokers = False
-        self._sightings = sightings
+        self._observed = observed
         self._software: dict[tuple[str | None, ...], set[tuple[str | None, str | None]]] = {}
         self._brokers: set[tuple[str | None, ...]] = set()
 
@@ -77,8 +77,8 @@ class LoggedClients:
         self.has_brokers |= len(clients) < len(requests)
         for request, client in clients.items():
             times = requests[request]
-            self._sightings.add(client, request.api_key, request.api_version, times)
-            self._sightings.of(client).missed_beginning = True
+            self._observed.add(client, request.api_key, request.api_version, times)
+            self._observed.of(client).missed_beginning = True
 
     def _learn(self, request: LoggedRequest) -> None:
         if is_broker(request.client_id, [request.api_key]):
@@ -100,12 +100,12 @@ def _key(request: LoggedRequest) -> tuple[str | None, ...]:
     return request.client_id, request.address, request.principal
 
 
-def read_request_logs(paths: Sequence[Path], sightings: Sightings) -> list[str]:
-    """Read request logs into sightings.
+def read_request_logs(paths: Sequence[Path], observed: ObservedRequests) -> list[str]:
+    """Read request logs into observed requests.
 
     Args:
         paths: the files: plain, or compressed with gzip, bzip2, LZ4 or Zstandard.
-        sightings: gets the requests, and the tables of versions that the brokers answered.
+        observed: gets the requests, and the tables of versions that the brokers answered.
 
     Returns:
         Sentences about what the logs cannot show, and what was not read.
@@ -117,12 +117,12 @@ def read_request_logs(paths: Sequence[Path], sightings: Sightings) -> list[str]:
     total = LogCounts()
     for counts in _counted(paths):
         total.merge(counts)
-    return add_counted(total, sightings)
+    return add_counted(total, observed)
 
 
 def follow_request_logs(
     paths: Sequence[Path],
-    sightings: Sightings,
+    observed: ObservedRequests,
     until: threading.Event,
     on_read: Callable[[], None],
 ) -> list[str]:
@@ -132,12 +132,12 @@ def follow_request_logs(
 
     Args:
         paths: the files.
-        sightings: gets what is read.
+        observed: gets what is read.
         until: ends the waiting when it is set.
         on_read: called after each look.
     """
     _check(paths)
-    clients, total = LoggedClients(sightings), LogCounts()
+    clients, total = LoggedClients(observed), LogCounts()
     for path in paths:
         if _compression(path) is not None:
             total.merge(count_file(path))
@@ -151,28 +151,28 @@ def follow_request_logs(
                 for lines in file.new_lines():
                     total.count(lines)
                     clients.add(total.take_requests())
-            sightings.tables.update(total.tables)
+            observed.tables.update(total.tables)
             on_read()
     finally:
         for file in growing:
             file.close()
-    return _said(clients, total, sightings)
+    return _sentences_about(clients, total, observed)
 
 
-def add_counted(counts: LogCounts, sightings: Sightings) -> list[str]:
+def add_counted(counts: LogCounts, observed: ObservedRequests) -> list[str]:
     """Add what another program has counted in request logs, as `read_request_logs` does with files."""
-    clients = LoggedClients(sightings)
+    clients = LoggedClients(observed)
     clients.add(counts.requests)
-    return _said(clients, counts, sightings)
+    return _sentences_about(clients, counts, observed)
 
 
-def _said(clients: LoggedClients, counts: LogCounts, sightings: Sightings) -> list[str]:
+def _sentences_about(clients: LoggedClients, counts: LogCounts, observed: ObservedRequests) -> list[str]:
     """Store what is known besides the requests, and return sentences about what is missing.
 
     The sentences say what the logs cannot show, and which lines were not read.
     """
-    sightings.tables.update(counts.tables)
-    sightings.are_incomplete |= counts.left_out > 0
+    observed.tables.update(counts.tables)
+    observed.are_incomplete |= counts.left_out > 0
     sentences = list(LIMITS)
     sentences += [NO_SOFTWARE] if clients.has_unnamed else []
     sentences += [BROKERS_LEFT_OUT] if clients.has_brokers else []
@@ -263,13 +263,13 @@ class _GrowingFile:
 
     def _is_replaced(self) -> bool:
         try:
-            found = self._path.stat()
+            current = self._path.stat()
         except FileNotFoundError:
             # It was renamed, and the new one is not there yet.
             return False
         own = os.fstat(self._file.fileno())
-        is_other = (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino)
-        return is_other or found.st_size < self._file.tell()
+        is_other = (current.st_dev, current.st_ino) != (own.st_dev, own.st_ino)
+        return is_other or current.st_size < self._file.tell()
 
 
 def _check(paths: Sequence[Path]) -> None:

@@ -26,17 +26,8 @@ from upgrade.watching.rehearsal import Rehearsal
 from upgrade.watching.request_head import RequestHead
 from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.responses import HeldResponse, Responses
-from upgrade.watching.sockets import (
-    Ways,
-    close,
-    connect,
-    end,
-    listen,
-    newest_api_versions,
-    reason_of,
-    reset,
-    write,
-)
+from upgrade.watching.sockets import close, connect, end, listen, newest_api_versions, reason_of, reset, write
+from upgrade.watching.tls_sides import TlsSides
 from upgrade.watching.watcher import WatchedConnection, Watcher
 from wire.api_keys import API_VERSIONS_KEY
 from wire.broker_addresses import HostAndPort, addresses_in, with_addresses
@@ -72,7 +63,7 @@ class _Broker:
 
 
 @dataclass(slots=True, eq=False)
-class _Watched:
+class _RelayedConnection:
     """One open connection."""
 
     watched: WatchedConnection
@@ -109,24 +100,24 @@ class WatchProxy:
             are named.
     """
 
-    def __init__(self, watcher: Watcher, ways: Ways, rehearsed: Release | None = None) -> None:
+    def __init__(self, watcher: Watcher, tls_sides: TlsSides, rehearsed: Release | None = None) -> None:
         """Open nothing yet.
 
         Args:
             watcher: gets what is found out.
-            ways: TLS on both sides.
+            tls_sides: TLS on both sides.
             rehearsed: the release that the brokers are made to look like; None for none.
         """
         self.watcher = watcher
         self.obstacles: dict[str, None] = {}
-        self._ways = ways
+        self._tls_sides = tls_sides
         self._rehearsed = rehearsed
         self._rehearsals: dict[Address, Rehearsal] = {}
         self._host = ""
         self._brokers: list[_Broker] = []
         self._ports: dict[HostAndPort, int] = {}
         self._opening = asyncio.Lock()
-        self._open: dict[asyncio.Task[None], _Watched] = {}
+        self._open: dict[asyncio.Task[None], _RelayedConnection] = {}
         self._decoder = Decoder()
         self._is_ending = False
 
@@ -188,7 +179,7 @@ class WatchProxy:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self.carry(node, reader, writer)
 
-        server, chosen = await listen(serve, Address(self._host, port), self._ways)
+        server, chosen = await listen(serve, Address(self._host, port), self._tls_sides)
         self._brokers.append(_Broker(brokers, server, chosen))
         return chosen
 
@@ -197,7 +188,7 @@ class WatchProxy:
         task = asyncio.current_task()
         assert task is not None
         address = str((writer.get_extra_info("peername") or ("",))[0])
-        opened = _Watched(self.watcher.opened(address, node), writer)
+        opened = _RelayedConnection(self.watcher.opened(address, node), writer)
         self._open[task] = opened
         try:
             broker_reader, broker = await self._connect(opened, self._brokers[node].addresses)
@@ -219,7 +210,7 @@ class WatchProxy:
 
     async def _carry_both(
         self,
-        opened: _Watched,
+        opened: _RelayedConnection,
         reader: asyncio.StreamReader,
         broker_reader: asyncio.StreamReader,
         broker: asyncio.StreamWriter,
@@ -238,7 +229,7 @@ class WatchProxy:
             raise ConnectionResetError
 
     async def _pass_requests(
-        self, opened: _Watched, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
+        self, opened: _RelayedConnection, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
     ) -> None:
         def requested(head: RequestHead) -> None:
             opened.pending.add(head)
@@ -262,7 +253,7 @@ class WatchProxy:
         self.watcher.closed(opened.watched, by_client=True)
         end(broker)
 
-    async def _pass_responses(self, opened: _Watched, reader: asyncio.StreamReader) -> None:
+    async def _pass_responses(self, opened: _RelayedConnection, reader: asyncio.StreamReader) -> None:
         def answered(head: RequestHead, start: bytes) -> None:
             if head.api_key != API_VERSIONS_KEY:
                 self.watcher.answered(opened.watched, head, start)
@@ -294,7 +285,7 @@ class WatchProxy:
         self.watcher.closed(opened.watched, by_client=False)
         end(opened.client)
 
-    async def _for_client(self, opened: _Watched, held: HeldResponse) -> bytes | None:
+    async def _for_client(self, opened: _RelayedConnection, held: HeldResponse) -> bytes | None:
         """Return a response, with its size, as the application gets it; None to close the connection."""
         head, payload = held.request, held.payload
         if head.answer is not None:
@@ -356,7 +347,7 @@ class WatchProxy:
         return frozenset[int]().union(*(each.not_shared for each in self._rehearsals.values()))
 
     async def _connect(
-        self, opened: _Watched, addresses: Sequence[Address]
+        self, opened: _RelayedConnection, addresses: Sequence[Address]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the first address that accepts, and find out how a release is rehearsed there.
 
@@ -366,7 +357,7 @@ class WatchProxy:
         for address in addresses:
             try:
                 opened.rehearsal = await self._rehearsal_at(address)
-                return await connect(address, self._ways)
+                return await connect(address, self._tls_sides)
             except OSError as error:
                 self.obstruct(f"{address} cannot be reached: {reason_of(error)}")
         raise ConnectionRefusedError
@@ -379,6 +370,6 @@ class WatchProxy:
         if self._rehearsed is None:
             return None
         if address not in self._rehearsals:
-            newest = await newest_api_versions(address, self._ways)
+            newest = await newest_api_versions(address, self._tls_sides)
             self._rehearsals[address] = Rehearsal(self._rehearsed, newest)
         return self._rehearsals[address]

@@ -146,7 +146,7 @@ class RequestHeaders:
         return min(whole, BYTES_BEFORE_CLIENT_ID + max(0, length))
 
     def _complete(self) -> list[bytes]:
-        """Take in what was read of a frame; return what is passed on of it."""
+        """Handle the bytes that were read of a frame; return those to pass on."""
         data = bytes(self._head)
         size = read_size(data)
         if not 0 <= size <= SOCKET_REQUEST_MAX_BYTES:

@@ -19,7 +19,8 @@ from reference_model.profiles.known_apis import label_of
 from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.watching.proxy import WatchProxy
-from upgrade.watching.sockets import NO_FILES, Ways, connect, newest_api_versions, reason_of
+from upgrade.watching.sockets import NO_FILES, connect, newest_api_versions, reason_of
+from upgrade.watching.tls_sides import TlsSides
 from upgrade.watching.watcher import Watcher
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
@@ -45,7 +46,7 @@ class WatchPlan:
     Attributes:
         brokers: the bootstrap servers.
         listen: the address to listen on.
-        ways: TLS on both sides.
+        tls_sides: TLS on both sides.
         releases: the releases that are asked about.
         rehearsed: the release that the cluster is made to look like; None for none.
         time_s: how long to watch; None for no limit.
@@ -54,7 +55,7 @@ class WatchPlan:
 
     brokers: Sequence[Address]
     listen: Address
-    ways: Ways
+    tls_sides: TlsSides
     releases: Sequence[Release]
     rehearsed: Release | None = None
     time_s: float | None = None
@@ -85,15 +86,15 @@ async def watch_until_ended(
     began = loop.time()
     watcher = Watcher(lambda: round(1000 * (loop.time() - began)))
     for sentence in _PROXY_LIMITS:
-        watcher.sightings.say_cannot_see(sentence)
-    proxy = WatchProxy(watcher, plan.ways, plan.rehearsed)
+        watcher.observed.note_limit(sentence)
+    proxy = WatchProxy(watcher, plan.tls_sides, plan.rehearsed)
     loop.set_exception_handler(partial(_keep_errors_short, proxy))
     command_status = 0
 
     def report(*, is_last: bool) -> WatchReport:
         # The oracle takes its time, which is the traffic's as long as there is some.
         return report_of(
-            watcher.sightings,
+            watcher.observed,
             watcher.watched,
             plan.releases,
             violations=watcher.violations() if is_last else {},
@@ -231,9 +232,9 @@ async def _find_cluster(plan: WatchPlan) -> None:
     for address in plan.brokers:
         try:
             if plan.rehearsed is not None:
-                await newest_api_versions(address, plan.ways)
+                await newest_api_versions(address, plan.tls_sides)
             else:
-                _, writer = await connect(address, plan.ways)
+                _, writer = await connect(address, plan.tls_sides)
                 writer.close()
         except OSError as error:
             problems.append(f"{address}: {reason_of(error)}")

@@ -1,8 +1,6 @@
-"""Connections of the proxy of `watch`: opening, writing and closing.
+"""Opens, writes to and closes the connections of the watching proxy.
 
 Writes have backpressure, and a connection ends in the way in which the other side ended.
-
-TLS towards the application has an authority of its own.
 """
 
 from __future__ import annotations
@@ -11,15 +9,11 @@ import asyncio
 import contextlib
 import errno
 import socket
-import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
-import trustme
 
 from fixtures.client.running_broker import Address
 from fixtures.client.transport import reset_on_close
+from upgrade.watching.tls_sides import TlsSides
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode
@@ -39,38 +33,20 @@ NO_FILES = (errno.EMFILE, errno.ENFILE)
 """Errors of a process, or of a machine, that has opened as many files and connections as it may."""
 
 
-_ALL_INTERFACES = ("0.0.0.0", "::")
-_ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
-"""Addresses that no machine has. Nothing is sent to them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """How the proxy listens and connects.
-
-    Attributes:
-        upstream: TLS towards the brokers; None for none.
-        listen: TLS towards the application; None for none.
-    """
-
-    upstream: ssl.SSLContext | None = None
-    listen: ssl.SSLContext | None = None
-
-
-async def connect(address: Address, ways: Ways) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect(address: Address, tls_sides: TlsSides) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a broker.
 
     Raises:
         OSError: it cannot be reached, or TLS fails, or a response named something that is no host or no port.
     """
-    name = address.host if ways.upstream is not None else None
+    name = address.host if tls_sides.upstream is not None else None
     with _only_os_errors():
         async with asyncio.timeout(CONNECT_S):
             return await asyncio.open_connection(
                 address.host,
                 address.port,
                 limit=BUFFER_BYTES,
-                ssl=ways.upstream,
+                ssl=tls_sides.upstream,
                 server_hostname=name,
             )
 
@@ -87,36 +63,36 @@ def _only_os_errors() -> Iterator[None]:
         raise OSError(str(error)) from error
 
 
-async def listen(serve: Serve, address: Address, ways: Ways) -> tuple[asyncio.Server, int]:
+async def listen(serve: Serve, address: Address, tls_sides: TlsSides) -> tuple[asyncio.Server, int]:
     """Listen on all addresses of a host, with the same port on each; return that port, which is chosen if 0 is given.
 
     Raises:
         OSError: the address cannot be used.
     """
-    server = await _server(serve, address, ways)
+    server = await _server(serve, address, tls_sides)
     ports = {int(each.getsockname()[1]) for each in server.sockets}
     if len(ports) > 1:
         # Each of several addresses got a free port of its own.
         server.close()
-        server = await _server(serve, Address(address.host, min(ports)), ways)
+        server = await _server(serve, Address(address.host, min(ports)), tls_sides)
     return server, min(ports)
 
 
-async def _server(serve: Serve, address: Address, ways: Ways) -> asyncio.Server:
+async def _server(serve: Serve, address: Address, tls_sides: TlsSides) -> asyncio.Server:
     with _only_os_errors():
         # With asyncio's queue of 100 connections, an application that opens more at once waits seconds for some.
         return await asyncio.start_server(
-            serve, *address, limit=BUFFER_BYTES, ssl=ways.listen, backlog=socket.SOMAXCONN
+            serve, *address, limit=BUFFER_BYTES, ssl=tls_sides.listen, backlog=socket.SOMAXCONN
         )
 
 
-async def newest_api_versions(address: Address, ways: Ways) -> int:
+async def newest_api_versions(address: Address, tls_sides: TlsSides) -> int:
     """Ask a broker, on a connection of its own, which version of ApiVersions is the newest that it lists.
 
     Raises:
         OSError: it cannot be reached, or does not answer; the message says which.
     """
-    reader, writer = await connect(address, ways)
+    reader, writer = await connect(address, tls_sides)
     try:
         async with asyncio.timeout(ASK_S):
             return await _ask(reader, writer)
@@ -181,36 +157,3 @@ def reset(writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             reset_on_close(own)
     writer.transport.abort()
-
-
-def tls_for_application(file: Path, address: Address) -> ssl.SSLContext:
-    """Return the TLS that an application sees, and write the authority that it has to trust.
-
-    Args:
-        file: where the certificate of the authority is written, as PEM; its key is kept nowhere.
-        address: the address on which the proxy listens.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(file))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = [address.host, "localhost", "127.0.0.1", "::1"]
-    if address.host in _ALL_INTERFACES:
-        names += _names_of_machine()
-    authority.issue_cert(*dict.fromkeys(names)).configure_cert(context)
-    return context
-
-
-def _names_of_machine() -> Iterator[str]:
-    """Yield the names and addresses by which other machines reach this one."""
-    name = socket.gethostname()
-    yield from (name, socket.getfqdn())
-    with contextlib.suppress(OSError):
-        for *_, address in socket.getaddrinfo(name, None):
-            yield str(address[0]).partition("%")[0]
-    for family, elsewhere in _ELSEWHERE:
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as endpoint:
-            endpoint.connect((elsewhere, 9))
-            yield str(endpoint.getsockname()[0]).partition("%")[0]

@@ -27,7 +27,7 @@ from reference_model.clients.scripts.recording import (
 from reference_model.clients.scripts.script import NodeScript, Script
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges, intersection
-from upgrade.prediction.observed_requests import MAX_CLIENTS, ClientIdentity, Sightings, Violation
+from upgrade.prediction.observed_requests import MAX_CLIENTS, ClientIdentity, ObservedRequests, Violation
 from upgrade.watching.request_head import RequestHead, client_text
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersionsRequest
@@ -47,8 +47,8 @@ _NOT_JUDGED = "KIP-1242."
 
 
 @dataclass(slots=True)
-class _Judged:
-    """What the oracle is shown of one client."""
+class _JudgedClient:
+    """The connections and requests of one client that the oracle judges."""
 
     connections: list[SeenConnection] = field(default_factory=list)
     requests: list[SeenRequest] = field(default_factory=list)
@@ -72,7 +72,7 @@ class WatchedConnection:
     opened_ms: int
     client_id: bytes | None = None
     counts: dict[tuple[bytes | None, int, int], int] = field(default_factory=dict)
-    judged: _Judged | None = None
+    judged: _JudgedClient | None = None
     judged_number: int = _NEW
     unanswered: dict[RequestHead, int] = field(default_factory=dict)
 
@@ -87,20 +87,20 @@ class Watcher:
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self._sightings = Sightings()
+        self._observed = ObservedRequests()
         self._open: dict[int, WatchedConnection] = {}
         self.tables: dict[int, Ranges] = {}
         self.requests = 0
         self._opened = 0
         self._software: dict[tuple[str | None, str], tuple[str, str]] = {}
-        self._judged: dict[tuple[str | None, str], _Judged] = {}
+        self._judged: dict[tuple[str | None, str], _JudgedClient] = {}
 
     @property
-    def sightings(self) -> Sightings:
+    def observed(self) -> ObservedRequests:
         """The requests so far."""
         for connection in self._open.values():
             self._count(connection)
-        return self._sightings
+        return self._observed
 
     @property
     def watched(self) -> Ranges:
@@ -145,7 +145,7 @@ class Watcher:
         )
 
     def take_table(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
-        """Take in the response to ApiVersions, as the client gets it; size included."""
+        """Record the response to ApiVersions, as the client gets it; size included."""
         self.answered(connection, head, response)
         read = read_response(_seen(head, connection.number, self._now_ms(), response=response))
         if read.kind is ResponseKind.TABLE:
@@ -157,13 +157,13 @@ class Watcher:
     def note(self, connection: WatchedConnection, sentence: str) -> None:
         """Remember what could not be read on a connection."""
         client = self._identity(connection.client_id, connection.address)
-        self._sightings.note(client, sentence)
+        self._observed.note(client, sentence)
 
     def miss_rest(self, connection: WatchedConnection, sentence: str) -> None:
         """Remember why further requests of a client are not seen."""
         client = self._identity(connection.client_id, connection.address)
-        self._sightings.of(client).missed_requests = True
-        self._sightings.note(client, sentence)
+        self._observed.of(client).missed_requests = True
+        self._observed.note(client, sentence)
 
     def over(self, connection: WatchedConnection) -> None:
         """Take over what was counted on a connection that is over, however it ended, and forget it."""
@@ -202,7 +202,7 @@ class Watcher:
         for (client_id, api_key, api_version), times in connection.counts.items():
             client = self._identity(client_id, connection.address)
             number = connection.number
-            self._sightings.add(client, api_key, api_version, times, connection=number)
+            self._observed.add(client, api_key, api_version, times, connection=number)
         connection.counts.clear()
 
     def _identity(self, client_id: bytes | None, address: str) -> ClientIdentity:
@@ -228,7 +228,7 @@ class Watcher:
         connection.judged_number = _LEFT_OUT
         if client not in self._judged and len(self._judged) >= MAX_JUDGED:
             return
-        judged = self._judged.setdefault(client, _Judged())
+        judged = self._judged.setdefault(client, _JudgedClient())
         if len(judged.connections) >= MAX_CONNECTIONS or len(judged.requests) >= MAX_REQUESTS:
             return
         connection.judged, connection.judged_number = judged, len(judged.connections)
@@ -241,7 +241,7 @@ class Watcher:
         )
 
 
-def _violations(judged: _Judged) -> tuple[Violation, ...]:
+def _violations(judged: _JudgedClient) -> tuple[Violation, ...]:
     """Return what is forbidden on a connection by what happened on it alone.
 
     What happened on others may only excuse it: two programs may have one client id and address, and then one is not
@@ -254,22 +254,22 @@ def _violations(judged: _Judged) -> tuple[Violation, ...]:
         for move in forbidden_moves(recording)
     }
     forbidden = {(each.connection, each.request) for each in forbidden_moves(_recording(judged))}
-    found: dict[tuple[str, str], Violation] = {}
+    violations: dict[tuple[str, str], Violation] = {}
     for move in (certain[key] for key in sorted(certain.keys() & forbidden)):
         alike = (move.clause, _CONNECTION.sub("", move.sentence))
-        shown = sum(1 for clause, _ in found if clause == move.clause)
-        if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MAX_VIOLATIONS:
+        shown = sum(1 for clause, _ in violations if clause == move.clause)
+        if move.clause.startswith(_NOT_JUDGED) or alike in violations or shown == MAX_VIOLATIONS:
             continue
-        found[alike] = Violation(clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged))
-    return tuple(found.values())
+        violations[alike] = Violation(clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged))
+    return tuple(violations.values())
 
 
-def _alone(judged: _Judged, connection: SeenConnection) -> Recording:
+def _alone(judged: _JudgedClient, connection: SeenConnection) -> Recording:
     requests = [replace(each, connection=0) for each in judged.requests if each.connection == connection.number]
-    return _recording(_Judged([replace(connection, number=0)], requests))
+    return _recording(_JudgedClient([replace(connection, number=0)], requests))
 
 
-def _recording(judged: _Judged) -> Recording:
+def _recording(judged: _JudgedClient) -> Recording:
     nodes = 1 + max((each.node for each in judged.connections), default=0)
     return Recording(
         script=Script(nodes=(NodeScript(),) * nodes),
@@ -280,7 +280,7 @@ def _recording(judged: _Judged) -> Recording:
     )
 
 
-def _bytes_of(move: ForbiddenMove, judged: _Judged) -> bytes:
+def _bytes_of(move: ForbiddenMove, judged: _JudgedClient) -> bytes:
     on_connection = [each for each in judged.requests if each.connection == move.connection]
     return on_connection[move.request].data
 

@@ -22,7 +22,7 @@ from tests.upgrade.watching.relay import (
     table,
 )
 from upgrade.prediction import observed_requests
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.prediction import PredictedOutcome, predict
 from upgrade.prediction.releases import release_named
 from upgrade.traffic_files.captures import read_captures
@@ -39,7 +39,7 @@ FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 
 def test_the_rows_are_the_same() -> None:
     """What differs is said: the log has the user, which the capture cannot know."""
-    captured, logged = Sightings(), Sightings()
+    captured, logged = ObservedRequests(), ObservedRequests()
     said = read_captures([FOLDER / "requests.pcap"], captured)
     read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
@@ -60,7 +60,7 @@ def test_the_rows_are_the_same() -> None:
 
 def test_the_proxy_sees_the_same() -> None:
     """What clients sent, read as the proxy reads it, gives the rows of the capture."""
-    captured, watching = Sightings(), Watcher(lambda: 0)
+    captured, watching = ObservedRequests(), Watcher(lambda: 0)
     read_captures([FOLDER / "requests.pcap"], captured)
     connections: dict[Endpoint, RequestHeaders] = {}
     for segment in read_segments(FOLDER / "requests.pcap", Counter()):
@@ -70,7 +70,7 @@ def test_the_proxy_sees_the_same() -> None:
             watched = watching.opened(segment.source.host, 0)
             connections[segment.source] = RequestHeaders(partial(watching.requested, watched))
         connections[segment.source].feed(segment.data)
-    proxied = watching.sightings
+    proxied = watching.observed
     assert proxied.clients == captured.clients
     assert all(proxied.requests(each) == captured.requests(each) for each in captured.clients)
 
@@ -81,7 +81,7 @@ OTHER = ClientIdentity("other", "10.0.0.2", software_name="sarama")
 
 def test_requests_are_counted_in_a_stable_order() -> None:
     """Requests are counted by client, API key and version, in whatever order they come."""
-    seen = Sightings()
+    seen = ObservedRequests()
     seen.add(OTHER, 3, 1, connection=7)
     seen.add(ONE, 3, 1, 5)
     seen.add(ONE, 0, 2)
@@ -95,7 +95,7 @@ def test_requests_are_counted_in_a_stable_order() -> None:
 
 def test_a_client_that_was_seen_from_its_middle_may_have_asked() -> None:
     """A client asks, never asks, or may have asked before it was seen."""
-    seen = Sightings()
+    seen = ObservedRequests()
     seen.add(ONE, 3, 1)
     assert seen.asks(ONE) is False
     seen.of(ONE).missed_beginning = True
@@ -107,7 +107,7 @@ def test_a_client_that_was_seen_from_its_middle_may_have_asked() -> None:
 
 def test_a_client_that_names_its_software_on_one_connection_alone_asks() -> None:
     """What has the same client id and address is the same client when it comes to asking."""
-    seen = Sightings()
+    seen = ObservedRequests()
     named = ClientIdentity(ONE.client_id, ONE.address, software_name="kafka-python")
     seen.add(named, 18, 3)
     seen.add(ONE, 3, 1)
@@ -118,12 +118,12 @@ def test_a_client_that_names_its_software_on_one_connection_alone_asks() -> None
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients, kinds of requests, connections and sentences are kept up to a limit, and the result says so."""
     monkeypatch.setattr(observed_requests, "MAX_CLIENTS", 2)
-    seen = Sightings()
+    seen = ObservedRequests()
     for number in range(5):
         seen.add(ClientIdentity(str(number), "h"), 3, 1)
     assert len(seen.clients) == 2
     assert seen.are_incomplete
-    assert "more than 2 clients" in next(iter(seen.cannot_see))
+    assert "more than 2 clients" in next(iter(seen.limits))
     client = seen.clients[0]
     for number in range(observed_requests.MAX_VERSIONS + 5):
         seen.add(client, number, 0, connection=number)
@@ -161,8 +161,8 @@ def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(len(each.connections) <= recording.MAX_CONNECTIONS for each in kept)
     assert all(len(each.requests) <= recording.MAX_REQUESTS for each in kept)
     assert len(seen._software) <= 20
-    assert len(seen.sightings.clients) <= observed_requests.MAX_CLIENTS
-    found = [seen.sightings.of(each).requests.total() for each in seen.sightings.clients]
+    assert len(seen.observed.clients) <= observed_requests.MAX_CLIENTS
+    found = [seen.observed.of(each).requests.total() for each in seen.observed.clients]
     assert sum(found) == seen.requests == 900
 
 
@@ -170,12 +170,12 @@ def test_what_is_not_read_counts_against_the_client_that_sent_it() -> None:
     seen = Watcher(lambda: 0)
     connection = seen.opened("10.0.0.1", 0)
     seen.requested(connection, head_of(request(3, 4)))
-    assert len(seen.sightings.clients) == 1
+    assert len(seen.observed.clients) == 1
     seen.miss_rest(connection, "unread from here on")
-    (client,) = seen.sightings.clients
+    (client,) = seen.observed.clients
     assert client.client_id == "app"
-    assert seen.sightings.of(client).missed_requests
-    found = predict(seen.sightings, client, {}, release_named("apache-kafka-4.4.0"))
+    assert seen.observed.of(client).missed_requests
+    found = predict(seen.observed, client, {}, release_named("apache-kafka-4.4.0"))
     assert found.outcome is PredictedOutcome.CANNOT_SAY
 
 

@@ -22,7 +22,7 @@ from tests.upgrade.traffic_files.captured_traffic import (
     response,
 )
 from tests.upgrade.traffic_files.test_captures import SEEN, WHOLE, kinds, read
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings, UnusableSource
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
 from upgrade.traffic_files import captured_connection, captures
 from upgrade.traffic_files.captured_requests import (
     CapturedRequest,
@@ -188,8 +188,8 @@ def test_responses_prove_what_follows_a_hole(turns: list[Turn], missing: int, co
     """After a missing request, two responses to requests from after it are needed; what came before proves nothing."""
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert segments.pop(missing).data
-    sightings, said = read(segments)
-    assert kinds(sightings)[3, 9] == counted
+    observed, said = read(segments)
+    assert kinds(observed)[3, 9] == counted
     (sentence,) = said
     assert sentence.startswith("requests left out because no response")
     assert sentence.endswith(f": {left_out}")
@@ -217,8 +217,8 @@ def test_a_payload_may_look_like_tls() -> None:
     turns = [exchanged(0), (request(3, 9, 1, body=body), response(1)), exchanged(2)]
     segments = Conversation().turns(*turns, segment_bytes=50).segments
     assert [each.data[:3] for each in segments].count(b"\x16\x03\x01") == 1
-    sightings, said = read(segments)
-    assert (kinds(sightings), said) == ({(3, 9): 3}, [])
+    observed, said = read(segments)
+    assert (kinds(observed), said) == ({(3, 9): 3}, [])
 
 
 def test_whether_a_client_asks_is_unknown_after_a_hole() -> None:
@@ -226,8 +226,8 @@ def test_whether_a_client_asks_is_unknown_after_a_hole() -> None:
     turns = [exchanged(number) for number in range(4)]
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert segments.pop(2).data
-    sightings, said = read(segments)
-    assert (sightings.clients, sightings.asks(SHOP), said) == ((SHOP,), None, [])
+    observed, said = read(segments)
+    assert (observed.clients, observed.asks(SHOP), said) == ((SHOP,), None, [])
 
 
 def test_a_half_closed_connection_is_read_on() -> None:
@@ -259,8 +259,8 @@ def test_an_unproved_request_counts_only_from_the_beginning(
     refused: list[Segment],
 ) -> None:
     """Bytes to a known broker that no response proves are a request only if a connection began with them."""
-    sightings, said = read([*refused, *WHOLE.segments])
-    assert kinds(sightings) == SEEN
+    observed, said = read([*refused, *WHOLE.segments])
+    assert kinds(observed) == SEEN
     assert len(said) == 1
 
 
@@ -271,8 +271,8 @@ def test_the_longest_table_is_kept() -> None:
     refused = (asking(1)[0], response(1, short))
     segments = Conversation().turns(asking(0), refused).closed().segments
     segments += Conversation(CLIENT._replace(port=1)).turns(refused).closed().segments
-    sightings, _ = read(segments)
-    assert (kinds(sightings), sightings.tables) == ({(18, 3): 3}, {str(BROKER): TABLE})
+    observed, _ = read(segments)
+    assert (kinds(observed), observed.tables) == ({(18, 3): 3}, {str(BROKER): TABLE})
 
 
 def test_requests_without_responses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,15 +287,15 @@ def test_kinds_of_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one connection only so many kinds of requests are counted; the others are said to be left out."""
     monkeypatch.setattr(captured_connection, "MAX_KINDS", 2)
     turns = [exchanged(number, api_version=number) for number in range(4)]
-    sightings, said = read(Conversation().turns(*turns).segments)
-    assert (len(kinds(sightings)), [each.rpartition(": ")[2] for each in said]) == (2, ["2"])
+    observed, said = read(Conversation().turns(*turns).segments)
+    assert (len(kinds(observed)), [each.rpartition(": ")[2] for each in said]) == (2, ["2"])
 
 
 def test_the_one_that_is_silent_for_longest_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there are too many connections, one that still sends stays open, however old it is."""
     monkeypatch.setattr(captures, "MAX_CONNECTIONS", 2)
     first, second, third = (Conversation(CLIENT._replace(port=port)).turns(exchanged(0)).segments for port in (1, 2, 3))
-    reader = captures._CaptureReader(Sightings())
+    reader = captures._CaptureReader(ObservedRequests())
     for each in [*first[:-1], *second, first[-1], *third]:
         reader.receive(each)
     ports = sorted(end.port for ends in reader._open for end in ends if end.host == CLIENT.host)
@@ -321,16 +321,16 @@ def test_each_interface_has_its_own_link_type(tmp_path: Path) -> None:
     path = _interfaces(tmp_path / "a.pcapng", pcap.DLT_EN10MB, pcap.DLT_LINUX_SLL, pcap.DLT_RAW)
     other = _interfaces(tmp_path / "b.pcapng", pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + other.read_bytes())
-    sightings = Sightings()
-    assert read_captures([path], sightings) == [*LIMITS]
-    assert kinds(sightings) == {key: times * 2 for key, times in SEEN.items()}
+    observed = ObservedRequests()
+    assert read_captures([path], observed) == [*LIMITS]
+    assert kinds(observed) == {key: times * 2 for key, times in SEEN.items()}
 
 
 def test_an_interface_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """If packets of a second interface could not be read, the file is refused instead of read in part."""
     path = _interfaces(tmp_path / "a.pcapng", pcap.DLT_RAW, pcap.DLT_IEEE802_11)
     with pytest.raises(UnusableSource, match="link type is 105"):
-        read_captures([path], Sightings())
+        read_captures([path], ObservedRequests())
 
 
 @pytest.mark.parametrize(
@@ -347,6 +347,6 @@ def test_a_file_of_interfaces_may_end_anywhere(tmp_path: Path, rest: bytes) -> N
     """What comes before a block that is cut or damaged counts, and the end is said."""
     path = _interfaces(tmp_path / "a.pcapng", pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + rest)
-    sightings = Sightings()
-    *_, said = read_captures([path], sightings)
-    assert (kinds(sightings), said) == (SEEN, "captures that end in the middle of a packet: 1")
+    observed = ObservedRequests()
+    *_, said = read_captures([path], observed)
+    assert (kinds(observed), said) == (SEEN, "captures that end in the middle of a packet: 1")

@@ -26,7 +26,7 @@ from tests.upgrade.traffic_files.captured_traffic import (
     response,
     write_capture,
 )
-from upgrade.prediction.observed_requests import ClientIdentity, Sightings, UnusableSource
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
 from upgrade.request_kinds import BROKERS_LEFT_OUT
 from upgrade.traffic_files import captures
 from upgrade.traffic_files.captures import LIMITS, read_captures
@@ -38,30 +38,30 @@ WHOLE = Conversation().turns(*TURNS).closed()
 SEEN = {(18, 3): 1, (3, 9): 8}
 
 
-def read(segments: Iterable[Segment]) -> tuple[Sightings, list[str]]:
+def read(segments: Iterable[Segment]) -> tuple[ObservedRequests, list[str]]:
     """Return what some segments contain, and the sentences about what was left out."""
-    sightings = Sightings()
-    reader = captures._CaptureReader(sightings)
+    observed = ObservedRequests()
+    reader = captures._CaptureReader(observed)
     for each in segments:
         reader.receive(each)
     reader.finish()
-    return sightings, reader.skipped()
+    return observed, reader.skipped()
 
 
-def kinds(sightings: Sightings) -> Counter[tuple[int, int]]:
+def kinds(observed: ObservedRequests) -> Counter[tuple[int, int]]:
     """Return how often each API and version was seen, whatever the client."""
-    return sum((sightings.of(each).requests for each in sightings.clients), Counter())
+    return sum((observed.of(each).requests for each in observed.clients), Counter())
 
 
 def test_a_conversation_gives_its_requests() -> None:
     """All requests of a connection are those of one client, with the software that it named."""
-    sightings, left_out = read(WHOLE.segments)
-    assert (sightings.clients, dict(sightings.requests(SHOP)), left_out) == (
+    observed, left_out = read(WHOLE.segments)
+    assert (observed.clients, dict(observed.requests(SHOP)), left_out) == (
         (SHOP,),
         dict(sorted(SEEN.items())),
         [],
     )
-    assert (len(sightings.of(SHOP).connections), sightings.of(SHOP).notes) == (1, {})
+    assert (len(observed.of(SHOP).connections), observed.of(SHOP).notes) == (1, {})
 
 
 LINK_TYPES = {
@@ -85,12 +85,12 @@ def test_each_kind_of_capture_is_read(
     segments = Conversation(client, broker).turns(*TURNS).closed().segments
     packets = [link_packet(network_packet(each), link_type) for each in segments]
     path = write_capture(tmp_path / "a.pcap", packets, link_type, as_pcapng=as_pcapng)
-    sightings = Sightings()
-    assert read_captures([path], sightings) == [*LIMITS]
-    assert {each.address: kinds(sightings) for each in sightings.clients} == {hosts[0]: SEEN}
-    assert sightings.tables == {f"{hosts[1]}:9092": TABLE}
-    sightings.tables["controller:9093"] = {18: (0, 4)}
-    assert sightings.versions_of_all == TABLE
+    observed = ObservedRequests()
+    assert read_captures([path], observed) == [*LIMITS]
+    assert {each.address: kinds(observed) for each in observed.clients} == {hosts[0]: SEEN}
+    assert observed.tables == {f"{hosts[1]}:9092": TABLE}
+    observed.tables["controller:9093"] = {18: (0, 4)}
+    assert observed.versions_of_all == TABLE
 
 
 def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
     packets = [link_packet(network_packet(each), pcap.DLT_EN10MB, in_vlan=True) + bytes(6) for each in WHOLE.segments]
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     path = write_capture(tmp_path / "a.pcap", [arp, *packets, b"\0"], pcap.DLT_EN10MB)
-    sightings = Sightings()
-    *_, said = read_captures([path], sightings)
-    assert (kinds(sightings), said.rpartition(": ")[2]) == (SEEN, "2")
+    observed = ObservedRequests()
+    *_, said = read_captures([path], observed)
+    assert (kinds(observed), said.rpartition(": ")[2]) == (SEEN, "2")
 
 
 @pytest.mark.parametrize("snaplen", [96, 128, 1000])
@@ -110,17 +110,17 @@ def test_a_capture_of_beginnings_is_enough(tmp_path: Path, snaplen: int) -> None
     segments = Conversation().turns(*turns, segment_bytes=1400).closed().segments
     packets = [link_packet(network_packet(each), pcap.DLT_EN10MB) for each in segments]
     path = write_capture(tmp_path / "a.pcap", packets, pcap.DLT_EN10MB, snaplen=snaplen)
-    sightings = Sightings()
-    said = read_captures([path], sightings)
-    assert kinds(sightings) == {(3, 9): 9}
+    observed = ObservedRequests()
+    said = read_captures([path], observed)
+    assert kinds(observed) == {(3, 9): 9}
     assert any("captured in part" in each for each in said) == (snaplen < 600)
 
 
 def test_requests_that_are_cut_too_early_are_said() -> None:
     """A request whose client id was not captured is left out and counted; no client is invented for it."""
     cut = [each._replace(data=each.data[:15]) for each in WHOLE.segments]
-    sightings, left_out = read(cut)
-    assert len(sightings.clients) == 0
+    observed, left_out = read(cut)
+    assert len(observed.clients) == 0
     assert [each.rpartition(": ")[2] for each in left_out if "client id" in each] == ["9"]
 
 
@@ -129,9 +129,9 @@ def test_a_capture_may_end_anywhere(tmp_path: Path) -> None:
     packets = [link_packet(network_packet(each), pcap.DLT_RAW) for each in WHOLE.segments]
     path = write_capture(tmp_path / "a.pcap", packets, pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + bytes(7))
-    sightings = Sightings()
-    *_, said = read_captures([path], sightings)
-    assert (kinds(sightings), said) == (SEEN, "captures that end in the middle of a packet: 1")
+    observed = ObservedRequests()
+    *_, said = read_captures([path], observed)
+    assert (kinds(observed), said) == (SEEN, "captures that end in the middle of a packet: 1")
 
 
 def test_a_connection_may_go_on_in_the_next_file(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_connection_may_go_on_in_the_next_file(tmp_path: Path) -> None:
         write_capture(tmp_path / str(number), part, pcap.DLT_RAW)
         for number, part in enumerate((packets[:20], packets[20:]))
     ]
-    sightings = Sightings()
-    assert (read_captures(paths, sightings), kinds(sightings)) == ([*LIMITS], SEEN)
+    observed = ObservedRequests()
+    assert (read_captures(paths, observed), kinds(observed)) == ([*LIMITS], SEEN)
 
 
 @settings(max_examples=40)
@@ -165,9 +165,9 @@ def test_no_request_is_invented(changes: list[str], start: int, segment_bytes: i
             position = number + 2.5 * (change == "late")
             data = segment.data[: len(segment.data) // 2] if change == "cut" else segment.data
             captured += [(position, segment._replace(data=data))] * (1 + (change == "twice"))
-    sightings, _ = read(each for _, each in sorted(captured, key=lambda each: each[0]))
-    assert kinds(sightings) <= Counter(SEEN)
-    assert {each.client_id for each in sightings.clients} <= {"shop"}
+    observed, _ = read(each for _, each in sorted(captured, key=lambda each: each[0]))
+    assert kinds(observed) <= Counter(SEEN)
+    assert {each.client_id for each in observed.clients} <= {"shop"}
 
 
 def _without(number: int) -> list[Segment]:
@@ -191,19 +191,19 @@ def test_reading_goes_on_after_a_hole() -> None:
     first = next(n for n, each in enumerate(WHOLE.segments) if each.data and n > 3)
     starts = [n for n, each in enumerate(WHOLE.segments) if each.data[4:8] == b"\0\x03\0\x09"]
     assert first < starts[2]
-    sightings, _ = read(_without(starts[2]))
-    assert kinds(sightings) == {(18, 3): 1, (3, 9): 7}
-    assert sightings.asks(SHOP)
+    observed, _ = read(_without(starts[2]))
+    assert kinds(observed) == {(18, 3): 1, (3, 9): 7}
+    assert observed.asks(SHOP)
 
 
 def test_a_capture_may_begin_in_the_middle() -> None:
     """Of a connection that had begun, requests count once two responses prove them; whether it asked is unknown."""
     turns = [exchanged(number) for number in range(5)]
     segments = Conversation().turns(*turns).segments[2:]
-    sightings, left_out = read(segments)
-    (client,) = sightings.clients
-    assert (client.client_id, kinds(sightings)) == ("shop", {(3, 9): 5})
-    assert sightings.asks(client) is None
+    observed, left_out = read(segments)
+    (client,) = observed.clients
+    assert (client.client_id, kinds(observed)) == ("shop", {(3, 9): 5})
+    assert observed.asks(client) is None
     assert [each.rpartition(": ")[2] for each in left_out] == ["1"]
     begun = read(Conversation().turns(*turns).segments)[0]
     assert begun.asks(client) is False
@@ -213,8 +213,8 @@ def test_the_broker_is_found_by_its_frames() -> None:
     client, broker = Endpoint("10.0.0.7", 1000), Endpoint("10.0.0.1", 60_000)
     segments = Conversation(client, broker).turns(*TURNS).segments
     later = next(n for n, each in enumerate(segments) if each.source == broker and each.data)
-    sightings, _ = read(segments[later:])
-    assert [each.address for each in sightings.clients] == ["10.0.0.7"]
+    observed, _ = read(segments[later:])
+    assert [each.address for each in observed.clients] == ["10.0.0.7"]
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_the_broker_is_found_by_its_frames() -> None:
 )
 def test_other_traffic_gives_nothing(turns: list[Turn]) -> None:
     """What no response proves to be requests gives no client, and is said."""
-    sightings, left_out = read(Conversation().turns(*turns).closed().segments)
-    assert (len(sightings.clients), len(left_out)) == (0, 1)
+    observed, left_out = read(Conversation().turns(*turns).closed().segments)
+    assert (len(observed.clients), len(left_out)) == (0, 1)
 
 
 def test_encrypted_connections_are_said() -> None:
@@ -237,8 +237,8 @@ def test_encrypted_connections_are_said() -> None:
     hello, data = b"\x16\x03\x01\x02\x00" + bytes(40), b"\x17\x03\x03\x00\x20" + bytes(32)
     beginning = Conversation().turns((hello, hello), (data, data)).closed()
     middle = Conversation().turns((data, data)).segments[2:]
-    sightings, left_out = read([*beginning.segments, *middle])
-    assert (len(sightings.clients), left_out) == (
+    observed, left_out = read([*beginning.segments, *middle])
+    assert (len(observed.clients), left_out) == (
         0,
         ["connections encrypted with TLS, which were not read: 2"],
     )
@@ -247,11 +247,11 @@ def test_encrypted_connections_are_said() -> None:
 def test_a_refused_request_counts() -> None:
     """A broker that is known by other connections closed one at once: the request that it refused was sent."""
     refused = Conversation(CLIENT._replace(port=50_001)).turns((request(0, 0, 1, "old"), b"")).closed(resets=True)
-    sightings, left_out = read(in_order([refused, WHOLE]))
+    observed, left_out = read(in_order([refused, WHOLE]))
     old = ClientIdentity("old", "10.0.0.7")
-    assert (sightings.requests(old), left_out) == ({(0, 0): 1}, [])
-    assert sightings.asks(old) is False
-    assert [f"{BROKER} closed" in each for each in sightings.of(old).notes] == [True]
+    assert (observed.requests(old), left_out) == ({(0, 0): 1}, [])
+    assert observed.asks(old) is False
+    assert [f"{BROKER} closed" in each for each in observed.of(old).notes] == [True]
 
 
 def test_brokers_are_no_clients() -> None:
@@ -273,26 +273,26 @@ def test_tokens_are_no_requests() -> None:
         (len(token).to_bytes(4) + token, bytes(4)),
         *(exchanged(number) for number in range(2, 5)),
     ]
-    sightings, left_out = read(Conversation().turns(*turns).closed().segments)
-    assert (kinds(sightings), left_out) == ({(17, 0): 1, (3, 9): 3}, [])
+    observed, left_out = read(Conversation().turns(*turns).closed().segments)
+    assert (kinds(observed), left_out) == ({(17, 0): 1, (3, 9): 3}, [])
 
 
 def test_ports_are_used_again() -> None:
     """A new connection with the same ports is another one, also if the end of the first one is missing."""
     first = Conversation().turns(*TURNS)
-    sightings, left_out = read(in_order([first, WHOLE]))
-    assert (kinds(sightings), left_out) == ({key: times * 2 for key, times in SEEN.items()}, [])
+    observed, left_out = read(in_order([first, WHOLE]))
+    assert (kinds(observed), left_out) == ({key: times * 2 for key, times in SEEN.items()}, [])
 
 
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections whose end is missing do not add up: the one that was silent for longest is read to its end."""
     monkeypatch.setattr(captures, "MAX_CONNECTIONS", 3)
     open_ones = [Conversation(CLIENT._replace(port=number)).turns(*TURNS) for number in range(1, 9)]
-    reader = captures._CaptureReader(Sightings())
+    reader = captures._CaptureReader(ObservedRequests())
     for segment in in_order(open_ones):
         reader.receive(segment)
         assert len(reader._open) <= 3
-    assert kinds(reader._sightings) == {key: times * 5 for key, times in SEEN.items()}
+    assert kinds(reader._observed) == {key: times * 5 for key, times in SEEN.items()}
 
 
 @pytest.mark.parametrize(
@@ -314,5 +314,5 @@ def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes | None, re
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UnusableSource, match=rf"a\.pcap.*{reason}") as raised:
-        read_captures([path], Sightings())
+        read_captures([path], ObservedRequests())
     assert raised.value.exit_code == 4

@@ -12,7 +12,7 @@ import pytest
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
 from upgrade.prediction.observed_requests import (
     ClientIdentity,
-    Sightings,
+    ObservedRequests,
     UnusableSource,
 )
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_broker
@@ -40,17 +40,17 @@ LATER_IN_2_8 = (
 """Another request of the same client, whose entry does not say the software."""
 
 
-def read(*paths: Path) -> Sightings:
+def read(*paths: Path) -> ObservedRequests:
     """Return what is in some files."""
-    sightings = Sightings()
-    read_request_logs(paths, sightings)
-    return sightings
+    observed = ObservedRequests()
+    read_request_logs(paths, observed)
+    return observed
 
 
 def requests_in(*paths: Path) -> Sequence[tuple[ClientIdentity, Mapping[tuple[int, int], int]]]:
     """Return the requests of each client in some files."""
-    sightings = read(*paths)
-    return [(each, sightings.requests(each)) for each in sightings.clients]
+    observed = read(*paths)
+    return [(each, observed.requests(each)) for each in observed.clients]
 
 
 def written(path: Path, *lines: bytes) -> Path:
@@ -92,9 +92,9 @@ def test_what_came_before_the_cut_counts(tmp_path: Path, monkeypatch: pytest.Mon
         for number in range(2000):
             file.write(IN_2_8.replace(b"58800", b"%d" % (number * 7919 % 60000)) + b"\n")
     path.write_bytes(path.read_bytes()[:-200])
-    sightings = Sightings()
-    said = read_request_logs([path], sightings)
-    assert 0 < sightings.requests(NAMED)[18, 3] < 2000
+    observed = ObservedRequests()
+    said = read_request_logs([path], observed)
+    assert 0 < observed.requests(NAMED)[18, 3] < 2000
     assert [each for each in said if "cut file" in each]
 
 
@@ -107,9 +107,9 @@ def test_entries_before_the_introduction_count_for_the_same_client(tmp_path: Pat
 def test_entries_of_two_programs_are_not_mixed(tmp_path: Path) -> None:
     """If two programs share client id, address and user, an entry that names neither counts for neither."""
     other = IN_2_8.replace(b"my-app", b"other")
-    sightings = read(written(tmp_path / "requests.log", LATER_IN_2_8, IN_2_8, other))
+    observed = read(written(tmp_path / "requests.log", LATER_IN_2_8, IN_2_8, other))
     unnamed = ClientIdentity("named", "127.0.0.1", USER)
-    assert (len(sightings.clients), sightings.requests(unnamed)) == (3, {(3, 3): 1})
+    assert (len(observed.clients), observed.requests(unnamed)) == (3, {(3, 3): 1})
 
 
 def test_brokers_are_no_clients(tmp_path: Path) -> None:
@@ -118,20 +118,20 @@ def test_brokers_are_no_clients(tmp_path: Path) -> None:
     metadata = LATER_IN_2_8.replace(b"named", b"1")
     replica = LATER_IN_2_8.replace(b"named", b"broker-2-fetcher-0")
     path = written(tmp_path / "requests.log", metadata, update, replica, IN_2_8)
-    sightings = Sightings()
-    assert read_request_logs([path], sightings) == [*LIMITS, BROKERS_LEFT_OUT]
-    assert sightings.clients == (NAMED,)
+    observed = ObservedRequests()
+    assert read_request_logs([path], observed) == [*LIMITS, BROKERS_LEFT_OUT]
+    assert observed.clients == (NAMED,)
 
 
 def test_what_was_not_read_is_said(tmp_path: Path) -> None:
     """Sentences say what the log cannot show, and how many lines were left out for which reason."""
     broken = ENTRIES["1.0"][0].replace(b"clientId=named", b"clientId=two\nlines")
     path = written(tmp_path / "requests.log", b"started", FORWARDED, broken, ENTRIES["0.11"][0])
-    sightings = Sightings()
-    said = read_request_logs([path], sightings)
+    observed = ObservedRequests()
+    said = read_request_logs([path], observed)
     assert said[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
     assert [each.rpartition(": ")[2] for each in said[len(LIMITS) + 1 :]] == ["1", "1", "2"]
-    assert sightings.tables == {}
+    assert observed.tables == {}
 
 
 def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
@@ -168,10 +168,10 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
     with pa.output_stream(str(archived), compression="gzip") as archive:
         archive.write(IN_2_8 + b"\n")
     seen: list[int] = []
-    sightings = Sightings()
+    observed = ObservedRequests()
 
     def count() -> None:
-        seen.append(sightings.requests(NAMED).get((18, 3), 0))
+        seen.append(observed.requests(NAMED).get((18, 3), 0))
 
     def moments() -> Iterator[None]:
         count()
@@ -198,7 +198,7 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
         yield
         count()
 
-    said = follow_request_logs([path, archived], sightings, _Moments(moments()), lambda: None)
+    said = follow_request_logs([path, archived], observed, _Moments(moments()), lambda: None)
     assert seen == [1, 2, 3, 4, 5, 6]
     assert said == [*LIMITS]
 
@@ -208,32 +208,32 @@ ASKING = LATER._replace(api_key=18, software_name="my-app", software_version="1"
 SHOP = ClientIdentity("shop", "10.0.0.7", "User:a")
 
 
-def added(*looks: dict[LoggedRequest, int]) -> tuple[LoggedClients, Sightings]:
+def added(*looks: dict[LoggedRequest, int]) -> tuple[LoggedClients, ObservedRequests]:
     """Return what becomes of requests that are added one look after the other."""
-    sightings = Sightings()
-    clients = LoggedClients(sightings)
+    observed = ObservedRequests()
+    clients = LoggedClients(observed)
     for each in looks:
         clients.add(each)
-    return clients, sightings
+    return clients, observed
 
 
 def test_a_log_never_shows_that_a_client_does_not_ask() -> None:
     """A client may have asked before the log began, on another connection; if its request is there, it asks."""
-    _, sightings = added({LATER: 2})
-    assert sightings.asks(SHOP) is None
-    assert sightings.requests(SHOP) == {(3, 9): 2}
-    _, sightings = added({LATER: 2}, {ASKING: 1})
-    assert sightings.asks(SHOP)
+    _, observed = added({LATER: 2})
+    assert observed.asks(SHOP) is None
+    assert observed.requests(SHOP) == {(3, 9): 2}
+    _, observed = added({LATER: 2}, {ASKING: 1})
+    assert observed.asks(SHOP)
 
 
 def test_requests_that_were_not_counted_are_remembered() -> None:
     """Nothing can be said of all clients if some requests were left out."""
-    counts, sightings = LogCounts(), Sightings()
-    add_counted(counts, sightings)
-    assert not sightings.are_incomplete
+    counts, observed = LogCounts(), ObservedRequests()
+    add_counted(counts, observed)
+    assert not observed.are_incomplete
     counts.left_out = 1
-    add_counted(counts, sightings)
-    assert sightings.are_incomplete
+    add_counted(counts, observed)
+    assert observed.are_incomplete
 
 
 @pytest.mark.parametrize(
@@ -247,15 +247,15 @@ def test_requests_that_were_not_counted_are_remembered() -> None:
 )
 def test_the_software_is_that_of_the_same_client(other: LoggedRequest) -> None:
     """A request without software gets none from a client with another id, address or user."""
-    clients, sightings = added({ASKING: 1, other: 1}, {ASKING: 1})
-    names = {each: each.software_name for each in sightings.clients}
+    clients, observed = added({ASKING: 1, other: 1}, {ASKING: 1})
+    names = {each: each.software_name for each in observed.clients}
     unnamed = ClientIdentity(other.client_id, other.address, other.principal)
     assert (len(names), names[unnamed], clients.has_unnamed) == (2, None, True)
 
 
 def test_requests_of_brokers_are_said_after_later_looks() -> None:
-    clients, sightings = added({LATER._replace(api_key=6): 1}, {ASKING._replace(client_id="x"): 1})
-    assert (clients.has_brokers, [each.client_id for each in sightings.clients]) == (True, ["x"])
+    clients, observed = added({LATER._replace(api_key=6): 1}, {ASKING._replace(client_id="x"): 1})
+    assert (clients.has_brokers, [each.client_id for each in observed.clients]) == (True, ["x"])
 
 
 @pytest.mark.parametrize(

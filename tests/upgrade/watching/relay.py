@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fixtures.client.running_broker import Address
 from upgrade.prediction.releases import Release
 from upgrade.watching.proxy import WatchProxy
-from upgrade.watching.sockets import Ways
+from upgrade.watching.tls_sides import TlsSides
 from upgrade.watching.watcher import Watcher
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.broker_addresses import addresses_in
@@ -73,7 +73,7 @@ async def relayed(handler: Handler, rehearsed: Release | None = None) -> AsyncIt
     writers: list[asyncio.StreamWriter] = []
     server = await start_broker(handler, writers)
     broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
-    proxy = WatchProxy(Watcher(lambda: 0), Ways(), rehearsed)
+    proxy = WatchProxy(Watcher(lambda: 0), TlsSides(), rehearsed)
     try:
         yield Relay(proxy, await proxy.listen(Address(HOST, 0), [broker]), writers)
     finally:

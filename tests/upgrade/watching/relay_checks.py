@@ -158,8 +158,8 @@ async def what_is_not_kafka_passes() -> None:
         reader, writer = await relay.connect()
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await reader.readexactly(18) == b"GET / HTTP/1.1\r\n\r\n"
-        (client,) = relay.proxy.watcher.sightings.clients
-        assert "is no size of a request" in min(relay.proxy.watcher.sightings.of(client).notes)
+        (client,) = relay.proxy.watcher.observed.clients
+        assert "is no size of a request" in min(relay.proxy.watcher.observed.of(client).notes)
         writer.close()
 
 
@@ -190,7 +190,7 @@ async def a_slow_broker_stops_the_client() -> None:
         raise AssertionError("64 MiB were taken although the broker reads nothing")
 
 
-def _buffered(opened: proxy_module._Watched) -> int:
+def _buffered(opened: proxy_module._RelayedConnection) -> int:
     return 0 if opened.broker is None else opened.broker.transport.get_write_buffer_size()
 
 
@@ -218,8 +218,8 @@ async def no_payload_is_kept() -> None:
         )
         kept = _reachable([relay.proxy.watcher, *relay.proxy._open.values()])
         assert not any(SECRET in each for each in kept)
-        sightings = relay.proxy.watcher.sightings
-        seen = {key for each in sightings.clients for key, _ in sightings.requests(each)}
+        observed = relay.proxy.watcher.observed
+        seen = {key for each in observed.clients for key, _ in observed.requests(each)}
         assert seen == {SASL_HANDSHAKE, SASL_AUTHENTICATE, PRODUCE, FETCH}
 
 
@@ -242,15 +242,15 @@ async def clients_are_counted() -> None:
     async with relayed(serve_tables) as relay:
         await relay.ask(asking(3), request(PRODUCE, 7, number=2))
         await relay.ask(request(80, 0, number=3))
-        sightings = relay.proxy.watcher.sightings
-        (client,) = sightings.clients
+        observed = relay.proxy.watcher.observed
+        (client,) = observed.clients
         assert (client.client_id, client.software_name, client.software_version) == (
             "app",
             "librdkafka",
             "1.2",
         )
-        assert sightings.requests(client) == {(PRODUCE, 7): 1, (API_VERSIONS, 3): 1, (80, 0): 1}
-        assert len(sightings.of(client).connections) == 2
+        assert observed.requests(client) == {(PRODUCE, 7): 1, (API_VERSIONS, 3): 1, (80, 0): 1}
+        assert len(observed.of(client).connections) == 2
         assert relay.proxy.watcher.watched[PRODUCE] == (0, 11)
 
 

@@ -39,7 +39,8 @@ from upgrade.watching.rehearsal import Rehearsal
 from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.responses import HeldResponse
 from upgrade.watching.sasl_tokens import SaslTokens
-from upgrade.watching.sockets import Ways, connect, newest_api_versions, tls_for_application
+from upgrade.watching.sockets import connect, newest_api_versions
+from upgrade.watching.tls_sides import TlsSides, tls_for_application
 from upgrade.watching.watcher import Watcher
 from wire.broker_addresses import HostAndPort
 from wire.exchange import probe_request
@@ -184,7 +185,7 @@ def test_tls_is_spoken_on_both_sides(tmp_path: Path) -> None:
     async def talk() -> None:
         async with await asyncio.start_server(broker, HOST, 0, ssl=of_brokers) as server:
             address = Address(HOST, int(server.sockets[0].getsockname()[1]))
-            proxy = WatchProxy(Watcher(lambda: 0), Ways(upstream=to_brokers, listen=of_proxy))
+            proxy = WatchProxy(Watcher(lambda: 0), TlsSides(upstream=to_brokers, listen=of_proxy))
             ours = await proxy.listen(any_port, [address])
             reader, writer = await asyncio.open_connection(HOST, ours.port, ssl=to_proxy)
             writer.write(asking(3))
@@ -229,7 +230,7 @@ def test_a_name_with_several_addresses_has_one_port(monkeypatch: pytest.MonkeyPa
     """With port 0 each address of localhost would get another free port, of which the application learns one."""
 
     async def listen() -> None:
-        proxy = WatchProxy(Watcher(lambda: 0), Ways())
+        proxy = WatchProxy(Watcher(lambda: 0), TlsSides())
         loop = asyncio.get_running_loop()
 
         async def both(*args: object, **options: object) -> list[tuple[object, ...]]:
@@ -258,7 +259,7 @@ async def asked(*, kept: int | None = None) -> int:
 
     server = await asyncio.start_server(serve, HOST, 0)
     async with server:
-        return await newest_api_versions(Address(*server.sockets[0].getsockname()), Ways())
+        return await newest_api_versions(Address(*server.sockets[0].getsockname()), TlsSides())
 
 
 def test_response_may_come_in_pieces() -> None:
@@ -288,12 +289,12 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_address_cannot_be_reached(name: str) -> None:
     with pytest.raises(OSError, match=r"."):
-        asyncio.run(connect(ODD[name], Ways()))
+        asyncio.run(connect(ODD[name], TlsSides()))
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_address_to_listen_on_is_refused(name: str) -> None:
-    proxy = WatchProxy(Watcher(lambda: 0), Ways())
+    proxy = WatchProxy(Watcher(lambda: 0), TlsSides())
     with pytest.raises(CannotListen, match=r"^cannot listen on .*: ."):
         asyncio.run(proxy.listen(ODD[name], []))
 
@@ -349,10 +350,10 @@ def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
     async def act() -> tuple[str, ...]:
         async with relayed(answering(large)) as relay:
             assert await relay.ask(request(METADATA_KEY, 1, number=2)) == [large]
-            sightings = relay.proxy.watcher.sightings
-            (client,) = sightings.clients
-            assert sightings.of(client).missed_requests
-            return report_of(sightings, {}, ()).all_remarks
+            observed = relay.proxy.watcher.observed
+            (client,) = observed.clients
+            assert observed.of(client).missed_requests
+            return report_of(observed, {}, ()).all_remarks
 
     assert asyncio.run(asyncio.wait_for(act(), ENOUGH_S))[-1] == (
         f"a Metadata v1 response of {MAX_READ_BYTES + 4} bytes is not read, "

@@ -1,4 +1,4 @@
-"""Which responses the proxy holds, and which request each answers, without sockets."""
+"""Which responses the proxy holds, and which request each answers."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from upgrade.watching.running import (
     _signals,
     watch_until_ended,
 )
-from upgrade.watching.sockets import Ways
+from upgrade.watching.tls_sides import TlsSides
 
 ENOUGH_S = 30
 RELEASE = "apache-kafka-4.4.0"
@@ -76,7 +76,7 @@ def watched(
         plan = WatchPlan(
             brokers=[Address(HOST, 1), broker],
             listen=broker if listen is IN_USE else listen or Address(HOST, 0),
-            ways=Ways(),
+            tls_sides=TlsSides(),
             releases=[release_named(RELEASE)],
             rehearsed=release_named(rehearsed) if rehearsed else None,
             time_s=time_s,
@@ -194,7 +194,7 @@ def test_an_address_in_use_is_refused() -> None:
 
 def test_a_cluster_that_is_not_there_is_refused() -> None:
     """The sentence names every bootstrap server with its reason."""
-    plan = WatchPlan(brokers=[Address(HOST, 1)], listen=Address(HOST, 0), ways=Ways(), releases=[])
+    plan = WatchPlan(brokers=[Address(HOST, 1)], listen=Address(HOST, 0), tls_sides=TlsSides(), releases=[])
     with pytest.raises(CannotWatch, match=r"127\.0\.0\.1:1: .*--command-config"):
         asyncio.run(watch_until_ended(plan, print, print))
 
@@ -211,7 +211,7 @@ def test_a_slow_resolver_does_not_delay_the_end(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr(sockets, "CONNECT_S", 0.05)
     slow = Address("slow.invalid", 1)
-    plan = WatchPlan(brokers=[slow], listen=Address(HOST, 0), ways=Ways(), releases=[])
+    plan = WatchPlan(brokers=[slow], listen=Address(HOST, 0), tls_sides=TlsSides(), releases=[])
     with pytest.raises(CannotWatch, match=r"slow\.invalid:1: no connection within"):
         asyncio.run(watch_until_ended(plan, print, print))
     assert not gave_up

@@ -1,4 +1,4 @@
-"""Reads the files given to `watch`, and reports what they mean for releases."""
+"""Reads captures and request logs, and reports what they mean for releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fixtures.cleanup.ending_signals import heeded_signals
-from upgrade.prediction.observed_requests import Sightings
+from upgrade.prediction.observed_requests import ObservedRequests
 from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.traffic_files.captures import read_captures
@@ -19,13 +19,13 @@ from wire.request_log import LogCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenFiles:
-    """The files that are read.
+class TrafficFiles:
+    """Captures and request logs to read.
 
     Attributes:
         captures: packet captures, in the order in which they were written.
         request_logs: request logs of brokers, in any order.
-        counted: what another program has counted in further request logs; None for nothing.
+        counted: the counts of another program that has read further request logs; None for none.
         follow: whether to read on while the request logs grow, until a signal.
         time_s: how long to follow them; None for no limit.
     """
@@ -38,34 +38,38 @@ class GivenFiles:
 
 
 def report_of_files(
-    files: GivenFiles, releases: Sequence[Release], on_report: Callable[[WatchReport], None]
+    files: TrafficFiles, releases: Sequence[Release], on_report: Callable[[WatchReport], None]
 ) -> WatchReport:
     """Return what files mean for releases; `on_report` gets the report so far while logs are followed.
 
     Raises:
         UnusableSource: a file cannot be read, or is something else.
     """
-    sightings = Sightings()
-    shown = 0
+    observed = ObservedRequests()
+    shown_count = 0
 
-    def looked() -> None:
-        nonlocal shown
-        seen = sum(sightings.of(each).requests.total() for each in sightings.clients)
-        if seen != shown:
-            shown = seen
-            on_report(report_of(sightings, sightings.versions_of_all, releases))
+    def after_look() -> None:
+        nonlocal shown_count
+        count = sum(observed.of(each).requests.total() for each in observed.clients)
+        if count != shown_count:
+            shown_count = count
+            on_report(report_of(observed, observed.versions_of_all, releases))
 
-    for sentence in read_given_files(files, sightings, looked):
-        sightings.say_cannot_see(sentence)
-    return report_of(sightings, sightings.versions_of_all, releases)
+    for sentence in read_files(files, observed, after_look):
+        observed.note_limit(sentence)
+    return report_of(observed, observed.versions_of_all, releases)
 
 
-def read_given_files(files: GivenFiles, sightings: Sightings, on_read: Callable[[], None] = lambda: None) -> list[str]:
-    """Read files into sightings. Call it in the main thread if logs are followed, because signals arrive there.
+def read_files(
+    files: TrafficFiles, observed: ObservedRequests, on_read: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Read files into observed requests.
+
+    To follow logs, call it in the main thread, because signals arrive there.
 
     Args:
         files: the files.
-        sightings: gets the requests, and the tables of versions that the brokers answered.
+        observed: gets the requests, and the tables of versions that the brokers answered.
         on_read: called after each look at logs that are followed.
 
     Returns:
@@ -74,17 +78,17 @@ def read_given_files(files: GivenFiles, sightings: Sightings, on_read: Callable[
     Raises:
         UnusableSource: a file cannot be read, or is something else.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     if files.captures:
-        said += read_captures(files.captures, sightings)
+        sentences += read_captures(files.captures, observed)
     if files.request_logs and files.follow:
         with _ended_by_signal(files.time_s) as until:
-            said += follow_request_logs(files.request_logs, sightings, until, on_read)
+            sentences += follow_request_logs(files.request_logs, observed, until, on_read)
     elif files.request_logs:
-        said += read_request_logs(files.request_logs, sightings)
+        sentences += read_request_logs(files.request_logs, observed)
     if files.counted is not None:
-        said += add_counted(files.counted, sightings)
-    return said
+        sentences += add_counted(files.counted, observed)
+    return sentences
 
 
 @contextlib.contextmanager

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from upgrade.prediction.observed_requests import Sightings
+from upgrade.prediction.observed_requests import ObservedRequests
 from upgrade.traffic_files import captures, request_logs
-from upgrade.traffic_files.given_files import GivenFiles, _ended_by_signal, read_given_files
+from upgrade.traffic_files.reading import TrafficFiles, _ended_by_signal, read_files
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
@@ -17,11 +17,11 @@ CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
 
 def test_all_files_are_read() -> None:
     """The requests of a capture and of a log are put together, and what neither can show is said."""
-    sightings = Sightings()
-    said = read_given_files(GivenFiles(captures=[CAPTURE], request_logs=[LOG]), sightings)
-    assert {each.principal for each in sightings.clients} == {None, "User:ANONYMOUS"}
+    observed = ObservedRequests()
+    said = read_files(TrafficFiles(captures=[CAPTURE], request_logs=[LOG]), observed)
+    assert {each.principal for each in observed.clients} == {None, "User:ANONYMOUS"}
     assert {*captures.LIMITS, *request_logs.LIMITS} <= {*said}
-    assert sightings.versions_of_all[0] == (0, 11)
+    assert observed.versions_of_all[0] == (0, 11)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
@@ -29,15 +29,15 @@ def test_a_signal_ends_following(ending: signal.Signals, monkeypatch: pytest.Mon
     """What was read until the signal counts, and signals have their usual effect afterwards."""
     monkeypatch.setattr(request_logs, "POLL_INTERVAL_S", 0.001)
     before = signal.getsignal(ending)
-    sightings = Sightings()
+    observed = ObservedRequests()
     seen: list[tuple[int, int]] = []
 
     def on_read() -> None:
-        seen.append((len(sightings.clients), len(sightings.tables)))
+        seen.append((len(observed.clients), len(observed.tables)))
         signal.raise_signal(ending)
 
-    files = GivenFiles(request_logs=[LOG], follow=True)
-    read_given_files(files, sightings, on_read)
+    files = TrafficFiles(request_logs=[LOG], follow=True)
+    read_files(files, observed, on_read)
     assert set(seen) == {(5, 1)}
     assert signal.getsignal(ending) is before
 
@@ -51,7 +51,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
 def test_time_ends_following() -> None:
     """Following ends after the given time."""
-    sightings = Sightings()
-    files = GivenFiles(request_logs=[LOG], follow=True, time_s=0.01)
-    read_given_files(files, sightings)
-    assert len(sightings.clients) == 5
+    observed = ObservedRequests()
+    files = TrafficFiles(request_logs=[LOG], follow=True, time_s=0.01)
+    read_files(files, observed)
+    assert len(observed.clients) == 5
