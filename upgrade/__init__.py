@@ -1,1 +1,1 @@
-"""Tools for who runs a cluster: what an upgrade breaks, and what it changes."""
+"""Tools for operators of a cluster: what an upgrade breaks, and what it changes."""

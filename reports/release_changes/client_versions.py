@@ -191,7 +191,7 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedOperation:
-    """One operation of one client, and how it went.
+    """One operation of one client, and its cells in the grid.
 
     Attributes:
         client: the client: "confluent-kafka-2.16.1".

@@ -70,7 +70,7 @@ class RuleChanges:
     absent: tuple[str, ...] = ()
 
     def of(self, kind: RuleKind) -> tuple[RuleChange, ...]:
-        """Return those of one kind."""
+        """Return the changes of one kind."""
         return tuple(change for change in self.changes if change.kind is kind)
 
 

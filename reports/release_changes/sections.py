@@ -36,7 +36,7 @@ class TextLine(NamedTuple):
 
     @property
     def has_label(self) -> bool:
-        """Whether it says what it is about."""
+        """Whether the line has a label."""
         return bool(self.label)
 
     def __str__(self) -> str:
@@ -145,14 +145,14 @@ def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
 
 
 def _by_meaning(lines: Sequence[RequestLine]) -> Iterator[TextLine]:
-    """Yield the requests for each thing that they mean, those that concern the newest clients first."""
+    """Yield one line for each meaning; requests that concern the newest clients come first."""
     for meaning in dict.fromkeys(line.meaning for line in _newest_first(lines)):
         own = (_step(line) for line in lines if line.meaning == meaning)
         yield TextLine(meaning[:1].upper() + meaning[1:], ", ".join(own))
 
 
 def _step(line: RequestLine) -> str:
-    """Return what a request was and becomes: "Fetch 0-11 → 4-18", and of a new or gone one its versions."""
+    """Return a request with its versions before and after: "Fetch 0-11 → 4-18". A new or gone one has one range."""
     ranges = filter(None, (line.change.before, line.change.after))
     return f"{line.name} {' → '.join(map(str, ranges))}"
 

@@ -70,7 +70,10 @@ class Upgrade:
 
 
 def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None) -> Upgrade:
-    """Return what changes from one release to another; a grid has operations of clients, verdicts of rules, or both."""
+    """Return what changes from one release to another.
+
+    A grid adds operations of clients, verdicts of rules, or both.
+    """
     return Upgrade(
         before=before,
         after=after,

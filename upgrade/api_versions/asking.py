@@ -126,7 +126,7 @@ def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: 
 
 
 def _answered(broker: ListedBroker, future: Future[BrokerTable]) -> BrokerTable:
-    """Return a broker's table, or that it has none by now; it is not asked any more."""
+    """Return a broker's table; without one by now, give up the broker."""
     if future.cancel():
         return BrokerTable(
             **asdict(broker),

@@ -45,7 +45,7 @@ def sent_ranges() -> Mapping[str, Ranges]:
 
 
 class UnknownRequests(Exception):
-    """Nothing is known of what a client can send; the message names the clients of which something is."""
+    """The requests of a client are not known; the message names the clients whose requests are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

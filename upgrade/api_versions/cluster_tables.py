@@ -48,7 +48,7 @@ class BrokerTable(ListedBroker):
 
     @property
     def served(self) -> Ranges:
-        """What it serves, by API key: what it lists without what it refuses."""
+        """The versions that the broker serves, by API key: listed, and not refused."""
         return served_ranges(table_of(self.ranges, self.refused))
 
 
@@ -80,7 +80,7 @@ class ClusterTables:
 
     @property
     def table(self) -> Table:
-        """What every broker that answered lists: an API is in it if all of them list a version of it.
+        """The versions that every broker that answered lists; an API without a shared version is missing.
 
         What one of them refuses of the common versions is refused; if several do, from the lowest to the highest.
         """
@@ -96,7 +96,7 @@ class ClusterTables:
 
     @property
     def served(self) -> Ranges:
-        """What every broker that answered serves: an API is in it if all of them serve a version of it."""
+        """The versions that every broker that answered serves; an API without a shared version is missing."""
         return served_ranges(self.table)
 
 
@@ -198,7 +198,7 @@ def _stored_range(entry: Mapping[str, Any]) -> Range:
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
-    """Return the table that was recorded of a release, or of its controllers, as that of a cluster of one broker.
+    """Return the recorded table of a release or of its controllers, as a cluster of one broker.
 
     Raises:
         InvalidTables: none was recorded.

@@ -57,7 +57,7 @@ def show_silent(console: Console, cluster: ClusterTables) -> None:
 
 
 def show_verdicts(console: Console, verdicts: Sequence[FeatureVerdict]) -> None:
-    """Show of each feature whether it can be used by a shared version and by each broker's own, and what is missing."""
+    """Show for each feature whether a shared version or each broker's own supports it, and what is missing."""
     columns = ("feature", "version shared by all", "each broker's own", "why")
     table = Table(*columns, box=None, header_style="dim")
     for each in verdicts:

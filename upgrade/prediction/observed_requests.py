@@ -132,7 +132,7 @@ class ObservedRequests:
             seen.connections.add(connection)
 
     def of(self, client: ClientIdentity) -> ObservedClient:
-        """Return what was seen of a client, to which sources add; if there are too many clients, it is not kept."""
+        """Return the record of a client, to which sources add; if there are too many clients, it is not kept."""
         if client in self._clients:
             return self._clients[client]
         seen = ObservedClient()

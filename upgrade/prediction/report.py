@@ -207,7 +207,7 @@ def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -
 
 
 def sentences_about_releases(report: WatchReport) -> list[str]:
-    """Return what is known about each release, if there are several: the exit status is that of the worst one."""
+    """Return a sentence about each release, if there are several: the exit status is that of the worst one."""
     if len(report.releases) < 2 or not report.rows:
         return []
     return [f"{report.words_about(each)}." for each in report.releases]

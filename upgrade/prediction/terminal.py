@@ -59,7 +59,7 @@ def _wide_table(report: WatchReport) -> Table:
 
 
 def _narrow_table(report: WatchReport) -> RenderableType:
-    """Return for each client a line with its name and address, one for each API, and one for each release."""
+    """Return lines for each client: name and address, one line per API, and one line per release."""
     parts: list[RenderableType] = []
     for row in report.rows:
         parts.append(Text(f"{printable(client_name(row.client))} at {address_of(row)}"))
@@ -78,7 +78,7 @@ def _outcome(prediction: Prediction) -> Text:
 
 
 def show_result(console: Console, report: WatchReport) -> None:
-    """Show the clients, what becomes of them, what they did against the rules, and what could not be seen."""
+    """Show the clients, their outcomes and violations, and what could not be seen."""
     if not report.rows:
         console.print(NO_CLIENT, style="yellow")
     else:

@@ -65,7 +65,7 @@ class FrameBeginnings:
             yield from self._miss(piece.missing)
 
     def _take(self, data: bytes) -> tuple[bytes, FrameBeginning | None]:
-        """Add to the beginning of a frame what it needs; return what is left, and the frame if that is enough."""
+        """Extend the beginning of a frame; return the bytes that are left, and the frame if it is complete enough."""
         wanted = self._wanted()
         added = data[: wanted - len(self._beginning)]
         self._beginning += added

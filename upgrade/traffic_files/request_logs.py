@@ -167,7 +167,7 @@ def add_counted(counts: LogCounts, observed: ObservedRequests) -> list[str]:
 
 
 def _sentences_about(clients: LoggedClients, counts: LogCounts, observed: ObservedRequests) -> list[str]:
-    """Store what is known besides the requests, and return sentences about what is missing.
+    """Store the tables of versions, and return sentences about what is missing.
 
     The sentences say what the logs cannot show, and which lines were not read.
     """
@@ -193,7 +193,7 @@ def _sentences_about(clients: LoggedClients, counts: LogCounts, observed: Observ
 
 
 def count_file(path: Path) -> LogCounts:
-    """Count the requests in one file, which does not grow."""
+    """Count the requests in one file that does not grow."""
     counts = LogCounts()
     with _opened(path) as file:
         lines = _Lines()

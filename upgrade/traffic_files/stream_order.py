@@ -52,12 +52,12 @@ class StreamOrder:
             yield from self._skip()
 
     def acknowledge(self, number: int) -> Iterator[Piece]:
-        """Yield what waits for segments that the other end has received, although they are not in the capture."""
+        """Yield bytes that wait for uncaptured segments, once the other end has acknowledged those segments."""
         while self._waiting and min(map(self._distance, self._waiting)) < self._distance(number):
             yield from self._skip()
 
     def finish(self) -> Iterator[Piece]:
-        """Yield what still waits, with holes in front of it."""
+        """Yield the bytes that still wait, with holes before them."""
         while self._waiting:
             yield from self._skip()
 
@@ -91,6 +91,6 @@ class StreamOrder:
         self._next = ((self._next or 0) + size) % _NUMBERS
 
     def _distance(self, sequence: int) -> int:
-        """Return how many bytes after the next expected one a number is; it is negative for what was seen before."""
+        """Return a sequence number's distance from the next expected byte; negative for bytes that were seen before."""
         half = _NUMBERS // 2
         return (sequence - (self._next or 0) + half) % _NUMBERS - half

@@ -55,7 +55,7 @@ def _packets_of(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _network_packet(packet: bytes, link_type: int) -> object:
-    """Return what a packet of a link has in it.
+    """Return the network packet inside a packet of a link.
 
     Raises:
         dpkt.UnpackError: too little of it was captured.

@@ -43,7 +43,7 @@ class EndpointHider:
         self._is_over = False
 
     def feed(self, data: bytes | memoryview) -> bytes | memoryview:
-        """Return a piece as it is passed on; it is copied only if something in it is hidden."""
+        """Return a piece as it is passed on; a piece with something to hide is copied."""
         at = 0
         changed: bytearray | None = None
         while at < len(data) and self._step:

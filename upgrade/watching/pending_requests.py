@@ -40,7 +40,7 @@ class PendingRequests:
 
     @property
     def has_held(self) -> bool:
-        """Whether the response of one of them is kept until it is complete."""
+        """Whether some request's response is kept until it is complete."""
         return self._held > 0
 
     @property
@@ -67,7 +67,7 @@ class PendingRequests:
         self._note_answered(self._heads.popleft())
 
     def answer(self, correlation_id: int) -> RequestHead | None:
-        """Return the request of a response, and forget it and those before it, such as writes with acks=0.
+        """Return the request of a response; forget it and earlier requests, such as writes with acks=0.
 
         A client may use a correlation id again. Then a write gives way to another request, unless writes are answered
         here.

@@ -55,7 +55,7 @@ class _ClosedByRelease(Exception):
 
 @dataclass(slots=True)
 class _Broker:
-    """One listen address, and what it leads to."""
+    """One listen address, and the addresses of the broker that it leads to."""
 
     addresses: Sequence[Address]
     server: asyncio.Server
@@ -335,7 +335,7 @@ class WatchProxy:
             return port
 
     async def _next_port(self, broker: Address) -> int:
-        """Listen on the port after the last one, so that ports can be foreseen; on any free one if that is in use."""
+        """Listen on the port after the last one, so that ports are predictable; on any free port if that is in use."""
         following = self._brokers[-1].port + 1
         with contextlib.suppress(OSError, OverflowError):
             return await self._serve(following, [broker])

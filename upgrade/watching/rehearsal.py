@@ -52,7 +52,7 @@ class Rehearsal:
         self.not_shared: frozenset[int] = frozenset()
 
     def substitute(self, head: RequestHead) -> bytes | None:
-        """Return the frame that replaces a request; None if it is passed on. It sets what becomes of the response."""
+        """Return the frame that replaces a request; None to pass it on. The head gets what makes the response."""
         if head.api_key != API_VERSIONS_KEY:
             if self._release.serves(head.api_key, head.api_version):
                 return None
@@ -89,7 +89,7 @@ class Rehearsal:
         return answer
 
     def _shared(self, listed: ApiVersionsResponse) -> ApiVersionsResponse:
-        """Return what a broker lists as far as the release lists it too; features only if the release has some."""
+        """Return the versions that broker and release both list; features only if the release has some."""
         own = {each.api_key: each for each in self._release.profile.api_keys}
         own[API_VERSIONS_KEY] = self._release.profile.own_range
         listed = replace(listed, unknown_tagged_fields=(), tag_order=())
@@ -140,7 +140,7 @@ def _close(payload: bytes) -> None:
 
 
 def _closing(head: RequestHead) -> bytes:
-    """Let the connection be closed in place of a response to a request; what comes after it is not read."""
+    """Mark a request whose connection is closed in place of a response; later requests are not read."""
     head.answer, head.is_last = _close, True
     return _in_version(head, 0)
 

@@ -14,7 +14,7 @@ BYTES_BEFORE_CLIENT_ID = SIZE_BYTES + CLIENT_ID_LENGTH_END
 
 @dataclass(slots=True, eq=False)
 class RequestHead:
-    """What is read of one request.
+    """The header of one request, and what the proxy does with its response.
 
     Attributes:
         api_key: its API.

@@ -64,7 +64,7 @@ class RequestHeaders:
 
     @property
     def held(self) -> bytes:
-        """The bytes that are held back, because what they begin is not known yet."""
+        """The bytes that are held back until the frame that they begin is known."""
         return bytes(self._head) if self._substitute else b""
 
     def end_with_frame(self) -> None:

@@ -83,7 +83,7 @@ class Responses:
         return start + bytes(self._held or b"")
 
     def feed(self, data: bytes) -> list[bytes | memoryview | HeldResponse]:
-        """Read received bytes, split in any way; return what follows from them, in order."""
+        """Read received bytes, split in any way; return the parts to pass on and complete held responses, in order."""
         parts: list[bytes | memoryview | HeldResponse] = []
         view = memoryview(data)
         at = self._pass_usual(data)

@@ -109,7 +109,7 @@ async def watch_until_ended(
             on_listening(address)
             showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
             try:
-                command_status = await _until_ended(plan, address, stop)
+                command_status = await _wait_for_end(plan, address, stop)
             finally:
                 showing.cancel()
         finally:
@@ -120,7 +120,7 @@ async def watch_until_ended(
 
 
 async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
-    """Show the state repeatedly.
+    """Show the report so far, again and again.
 
     The pause between two looks grows with the time that a look takes, so many clients do not slow the watcher down.
     """
@@ -177,23 +177,23 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
             signal.signal(each, handler)
 
 
-async def _until_ended(plan: WatchPlan, address: Address, stop: asyncio.Event) -> int:
+async def _wait_for_end(plan: WatchPlan, address: Address, stop: asyncio.Event) -> int:
     """Wait; return the exit status of the command, if it ended by itself, else 0."""
     process = None
     waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
     if plan.command:
         environment = {**os.environ, BOOTSTRAP_VARIABLE: str(address)}
-        process = await _started(plan.command, environment)
+        process = await _start_command(plan.command, environment)
         waiting.append(asyncio.create_task(process.wait()))
     await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
-    status = 0 if process is None else await _end(process)
+    status = 0 if process is None else await _end_command(process)
     # Ctrl-C reaches the command, too, and may end it first.
     return 0 if stop.is_set() else status
 
 
-async def _started(command: Sequence[str], environment: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start_command(command: Sequence[str], environment: Mapping[str, str]) -> asyncio.subprocess.Process:
     """Start a command.
 
     Raises:
@@ -208,7 +208,7 @@ async def _started(command: Sequence[str], environment: Mapping[str, str]) -> as
         ) from error
 
 
-async def _end(process: asyncio.subprocess.Process) -> int:
+async def _end_command(process: asyncio.subprocess.Process) -> int:
     """End a command that still runs; return its exit status if it ended by itself."""
     if process.returncode is not None:
         return process.returncode

@@ -30,7 +30,7 @@ class SaslTokens:
 
     @property
     def needed(self) -> int:
-        """How many bytes of a frame, size included, show what it is."""
+        """How many bytes of a frame, size included, distinguish a token from a request."""
         return BYTES_BEFORE_CLIENT_ID + len(self._client_id)
 
     def begin(self, handshake: bytes, client_id: bytes | None) -> None:

@@ -131,7 +131,7 @@ async def write(writer: asyncio.StreamWriter, parts: Sequence[bytes | memoryview
 
 
 async def close(writer: asyncio.StreamWriter) -> None:
-    """Close a connection after what was written to it, unless the other side does not read that."""
+    """Close a connection after its buffered bytes are sent, unless the other side does not read them."""
     writer.close()
     try:
         async with asyncio.timeout(CLOSE_S):

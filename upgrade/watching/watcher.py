@@ -166,7 +166,7 @@ class Watcher:
         self._observed.note(client, sentence)
 
     def over(self, connection: WatchedConnection) -> None:
-        """Take over what was counted on a connection that is over, however it ended, and forget it."""
+        """Add the counts of a connection that has ended to the observed requests, and forget the connection."""
         self._count(connection)
         self._open.pop(connection.number, None)
         connection.unanswered.clear()
@@ -198,7 +198,7 @@ class Watcher:
                 self._software[client] = software
 
     def _count(self, connection: WatchedConnection) -> None:
-        """Take over what was counted on a connection, by what is known of the client's software now."""
+        """Add a connection's counts to the observed requests, with the client's software as it is known now."""
         for (client_id, api_key, api_version), times in connection.counts.items():
             client = self._identity(client_id, connection.address)
             number = connection.number
@@ -242,9 +242,9 @@ class Watcher:
 
 
 def _violations(judged: _JudgedClient) -> tuple[Violation, ...]:
-    """Return what is forbidden on a connection by what happened on it alone.
+    """Return the violations that each connection shows by itself.
 
-    What happened on others may only excuse it: two programs may have one client id and address, and then one is not
+    Other connections may only excuse a request: two programs may have one client id and address, and then one is not
     bound by what the broker answered the other.
     """
     alone = [_alone(judged, each) for each in judged.connections]
@@ -286,7 +286,7 @@ def _bytes_of(move: ForbiddenMove, judged: _JudgedClient) -> bytes:
 
 
 def _seen(head: RequestHead, connection: int, at_ms: int, *, response: bytes = b"") -> SeenRequest:
-    """Return a request for the oracle: its data is what was read of it."""
+    """Return a request for the oracle, with the bytes that were read."""
     payload = head.data[SIZE_BYTES:].ljust(MIN_REQUEST_BYTES, b"\0")
     seen = read_request(payload, connection=connection, at_ms=at_ms)
     if not seen.is_about_versions:
