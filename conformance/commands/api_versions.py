@@ -25,14 +25,7 @@ from upgrade.api_versions.client_requests import (
     refused_requests,
     requests_of,
 )
-from upgrade.api_versions.cluster_tables import (
-    ClusterTables,
-    InvalidTables,
-    as_json,
-    changes_as_json,
-    read_tables,
-    tables_of_release,
-)
+from upgrade.api_versions.cluster_tables import ClusterTables, InvalidTables
 from upgrade.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,
@@ -40,14 +33,10 @@ from upgrade.api_versions.features import (
     read_features,
     verdict_on,
 )
-from upgrade.api_versions.terminal import (
-    show_cluster,
-    show_differences,
-    show_refused,
-    show_silent,
-    show_verdicts,
-    stock_text,
-)
+from upgrade.api_versions.recorded_tables import tables_of_release
+from upgrade.api_versions.stock_text import stock_text
+from upgrade.api_versions.tables_json import as_json, changes_as_json, read_tables
+from upgrade.api_versions.terminal import show_cluster, show_differences, show_refused, show_silent, show_verdicts
 
 WIDTH_WHEN_PIPED = 160
 

@@ -23,7 +23,8 @@ from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
-from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables, refused_with
+from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
+from upgrade.api_versions.recorded_tables import refused_with
 
 ALL_BROKERS_BOUND_S = 60.0
 """How long all addresses and brokers together are waited for. A healthy cluster of 400 brokers takes a few seconds;

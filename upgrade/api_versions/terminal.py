@@ -1,22 +1,19 @@
-"""Terminal output of a cluster's version tables and of questions about them.
-
-The tables can also be printed in the format of Kafka's own tool.
-"""
+"""Shows a cluster's version tables, and answers about them, on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 
-from reference_model.profiles.known_apis import Range, known_apis, name_of
-from reference_model.profiles.version_tables import Ranges, RequestChange, Support
+from reference_model.profiles.known_apis import name_of
+from reference_model.profiles.version_tables import RequestChange, Support
 from reports.escaping import printable
 from reports.verdict_labels import counted
 from upgrade.api_versions.client_requests import ClientRequests
-from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
+from upgrade.api_versions.cluster_tables import ClusterTables
 from upgrade.api_versions.features import FeatureVerdict, Usable
 
 
@@ -107,42 +104,3 @@ def show_differences(console: Console, changes: Sequence[RequestChange], first: 
         texts = (_text(change.before), _text(change.after), change.words)
         table.add_row(f"{name_of(change.api_key)}({change.api_key})", *texts)
     console.print(table)
-
-
-def stock_text(cluster: ClusterTables) -> str:
-    """Return one block for each broker, as Kafka's `kafka-broker-api-versions.sh` of release 4.4.0 prints them.
-
-    Its clients' versions are those of that release, so that "usable" is what a client of Kafka 4.4.0 would send.
-    """
-    return "\n".join(map(_block, cluster.brokers))
-
-
-def _block(broker: BrokerTable) -> str:
-    rack = "null" if broker.rack is None else broker.rack
-    fenced = "true" if broker.is_fenced else "false"
-    node = printable(f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {rack} isFenced: {fenced})")
-    if broker.problem:
-        return f"{node} -> ERROR: {printable(broker.problem)}"
-    lines = ",\n".join(f"\t{line}" for line in api_lines(broker.ranges))
-    return f"{node} -> (\n{lines}\n)"
-
-
-def api_lines(ranges: Ranges) -> Iterator[str]:
-    """Yield a line for each API that is listed, or that a broker of Kafka 4.4.0 would serve, by key ascending."""
-    served = {key for key, api in known_apis().items() if api.for_brokers}
-    for key in sorted(ranges.keys() | served):
-        name = f"{name_of(key)}({key})"
-        yield f"{name}: {_versions(key, ranges[key])}" if key in ranges else f"{name}: UNSUPPORTED"
-
-
-def _versions(api_key: int, listed: Range) -> str:
-    text = listed.in_words()
-    known = known_apis().get(api_key)
-    if known is None:
-        return text
-    if known.range is None or listed.lowest > known.range.highest:
-        return f"{text} [unusable: node too new]"
-    shared = known.range.common_with(listed)
-    if shared is None:
-        return f"{text} [unusable: node too old]"
-    return f"{text} [usable: {shared.highest}]"

@@ -35,7 +35,8 @@ from reference_model.clients.scripts.script import (
 from tests.fixtures.scripted_server import NEVER_S
 from tests.upgrade.api_versions.clusters import broker, cluster
 from upgrade.api_versions import asking
-from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables, tables_of_release
+from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
+from upgrade.api_versions.recorded_tables import tables_of_release
 from upgrade.api_versions.terminal import show_cluster
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode

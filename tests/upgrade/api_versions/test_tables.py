@@ -27,16 +27,10 @@ from reference_model.profiles.version_tables import Support
 from tests.upgrade.api_versions.clusters import broker, cluster
 from upgrade.api_versions import asking
 from upgrade.api_versions.client_requests import UnknownRequests, refused_requests, requests_of
-from upgrade.api_versions.cluster_tables import (
-    BrokerTable,
-    ClusterTables,
-    InvalidTables,
-    as_json,
-    read_tables,
-    refused_with,
-    tables_of_release,
-)
-from upgrade.api_versions.terminal import stock_text
+from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables, InvalidTables
+from upgrade.api_versions.recorded_tables import refused_with, tables_of_release
+from upgrade.api_versions.stock_text import stock_text
+from upgrade.api_versions.tables_json import as_json, read_tables
 from wire.api_keys import API_VERSIONS_KEY, BROKER_HEARTBEAT_KEY, VOTE_KEY
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.error_codes import ErrorCode

@@ -17,7 +17,7 @@ from reference_model.profiles.version_tables import Ranges
 from tests.conformance.commands import test_api_versions
 from tests.upgrade.api_versions import test_features, test_tables
 from upgrade.api_versions import asking, features
-from upgrade.api_versions import terminal as text
+from upgrade.api_versions import stock_text as text
 from upgrade.api_versions.cluster_tables import ClusterTables
 from upgrade.api_versions.features import FeatureVerdict, NeededApi
 
