@@ -25,11 +25,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, quick_option
-from conformance.watch.carrying import Ways
-from conformance.watch.proxy import WatchProxy
-from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
 from reports.suite_command import SuiteCommand
+from upgrade.watching.proxy import WatchProxy
+from upgrade.watching.tls_sides import TlsSides
+from upgrade.watching.watcher import Watcher
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 
 HOST = "127.0.0.1"
@@ -47,7 +47,7 @@ _HEADER = struct.Struct(">hhih3s")
 async def relay(kind: str, broker: Address) -> None:
     """Pass bytes on until standard input ends; print the port first, and the processor seconds at the end."""
     if kind == "watch":
-        proxy = WatchProxy(Watcher(lambda: round(1000 * time.monotonic())), Ways())
+        proxy = WatchProxy(Watcher(lambda: round(1000 * time.monotonic())), TlsSides())
         port = (await proxy.listen(Address(HOST, 0), [broker])).port
     else:
         server = await asyncio.start_server(_bare(broker), HOST, 0)

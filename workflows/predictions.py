@@ -23,22 +23,17 @@ from rich.console import Console
 from rich.table import Table
 
 from clauses.operations import NEWEST_VERSIONS
-from conformance.watch.prediction import (
-    NoSuchRelease,
-    PredictedOutcome,
-    Release,
-    predict,
-    release_named,
-    worst,
-)
-from conformance.watch.request_stream import RequestHead, RequestHeaders
-from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.version_tables import ranges_of
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
 from reports.refused_runs import RunRefused
 from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
 from reports.suite_command import SuiteCommand
 from reports.verdict_labels import counted
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
+from upgrade.prediction.prediction import PredictedOutcome, predict, worst
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named
+from upgrade.watching.request_head import RequestHead
+from upgrade.watching.request_headers import RequestHeaders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +48,7 @@ class TriedRelease:
 
     release: Release
     works: Mapping[str, bool]
-    sent: Mapping[str, Sightings]
+    sent: Mapping[str, ObservedRequests]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +100,10 @@ def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
 def compared(watched: TriedRelease, other: TriedRelease) -> Iterator[Compared]:
     """Yield what is predicted of each operation that works with the one release and was tried with the other."""
     offered = ranges_of(watched.release.profile.api_keys)
-    for operation, sightings in watched.sent.items():
+    for operation, observed in watched.sent.items():
         if operation not in other.works:
             continue
-        predictions = [predict(sightings, client, offered, other.release) for client in sightings.clients]
+        predictions = [predict(observed, client, offered, other.release) for client in observed.clients]
         outcome = worst(predictions)
         yield Compared(
             operation=operation,
@@ -135,23 +130,23 @@ def _tried(target: str, folder: Path, header: Header) -> TriedRelease | None:
         # What a client does in all of its operations is none that could be predicted.
         and not key.clause.endswith(f".{NEWEST_VERSIONS}")
     }
-    sent = {each: sightings for each, sightings in _sent_in(folder).items() if works.get(each)}
+    sent = {each: observed for each, observed in _sent_in(folder).items() if works.get(each)}
     return TriedRelease(release=release, works=works, sent=sent)
 
 
-def _sent_in(folder: Path) -> Mapping[str, Sightings]:
+def _sent_in(folder: Path) -> Mapping[str, ObservedRequests]:
     """Return what each operation sent, as the proxy of `watch` reads it."""
-    found: dict[str, Sightings] = {}
+    found: dict[str, ObservedRequests] = {}
     for file in sorted(folder.glob(EXCHANGE_FILES)):
         for row in parquet.read_table(file, columns=["clause", "sent"]).to_pylist():
-            sightings = found.setdefault(row["clause"], Sightings())
-            RequestHeaders(partial(_count, sightings)).feed(row["sent"])
+            observed = found.setdefault(row["clause"], ObservedRequests())
+            RequestHeaders(partial(_count, observed)).feed(row["sent"])
     return found
 
 
-def _count(sightings: Sightings, head: RequestHead) -> None:
+def _count(observed: ObservedRequests, head: RequestHead) -> None:
     client = ClientIdentity(head.client_name, address="")
-    sightings.add(client, head.api_key, head.api_version)
+    observed.add(client, head.api_key, head.api_version)
 
 
 def _table(found: Sequence[Compared]) -> Table:

@@ -5,7 +5,7 @@ The result is for `api-versions --client`.
     python -m workflows.sent_requests RUNS
 
 RUNS should have complete runs of all releases, because a client chooses its versions by the broker's table. Kafka's own
-client is left out: its versions are recorded with its release. Rewrites `conformance/api_versions/sent_requests.csv`.
+client is left out: its versions are recorded with its release. Rewrites `upgrade/api_versions/sent_requests.csv`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 import click
 import pyarrow.parquet as parquet
 
-from conformance.api_versions.client_requests import COLUMNS, FILE, SentRange
 from reference_model.profiles.java_requests import JAVA_CLIENT
 from reports.records import HEADER_FILE
 from reports.run.run_folder import EXCHANGE_FILES
 from reports.suite_command import SuiteCommand
+from upgrade.api_versions.client_requests import COLUMNS, FILE, SentRange
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES
 

@@ -9,36 +9,6 @@ from pathlib import Path
 
 import click
 
-from conformance.api_versions.asking import ask_cluster
-from conformance.api_versions.client_requests import (
-    ClientRequests,
-    UnknownRequests,
-    refused_requests,
-    requests_of,
-)
-from conformance.api_versions.cluster_tables import (
-    ClusterTables,
-    InvalidTables,
-    as_json,
-    changes_as_json,
-    read_tables,
-    tables_of_release,
-)
-from conformance.api_versions.features import (
-    FeatureVerdict,
-    InvalidFeatureFile,
-    Usable,
-    read_features,
-    verdict_on,
-)
-from conformance.api_versions.terminal import (
-    show_cluster,
-    show_differences,
-    show_refused,
-    show_silent,
-    show_verdicts,
-    stock_text,
-)
 from conformance.commands.errors import CouldNotTell, InvalidFile, reported_as
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, command_config_option
@@ -48,6 +18,25 @@ from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
 from reports.escaping import printable
+from upgrade.api_versions.asking import ask_cluster
+from upgrade.api_versions.client_requests import (
+    ClientRequests,
+    UnknownRequests,
+    refused_requests,
+    requests_of,
+)
+from upgrade.api_versions.cluster_tables import ClusterTables, InvalidTables
+from upgrade.api_versions.features import (
+    FeatureVerdict,
+    InvalidFeatureFile,
+    Usable,
+    read_features,
+    verdict_on,
+)
+from upgrade.api_versions.recorded_tables import tables_of_release
+from upgrade.api_versions.stock_text import stock_text
+from upgrade.api_versions.tables_json import as_json, changes_as_json, read_tables
+from upgrade.api_versions.terminal import show_cluster, show_differences, show_refused, show_silent, show_verdicts
 
 WIDTH_WHEN_PIPED = 160
 
@@ -157,19 +146,19 @@ def _answer(
 
 def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
     first, second = (_tables_named(name, config) for name in names)
-    found = request_changes(first.table, second.table)
+    changes = request_changes(first.table, second.table)
     if form == "json":
         report = {
             "first": as_json(first),
             "second": as_json(second),
-            "differences": changes_as_json(found),
+            "differences": changes_as_json(changes),
         }
         click.echo(json.dumps(report, indent=1))
     else:
         console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
         for cluster in (first, second):
             show_silent(console, cluster)
-        show_differences(console, found, first.name, second.name)
+        show_differences(console, changes, first.name, second.name)
     if first.silent or second.silent:
         raise SystemExit(CouldNotTell.exit_code)
 

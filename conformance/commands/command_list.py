@@ -38,7 +38,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
     "Read results": {
         "summary": _listed("results", "Show on one page what a run or a grid found."),
         "diff": _listed("results", "Show what changed from run or grid A to B."),
-        "upgrade": _listed("results", "Show what changes from release A of Apache Kafka to B."),
+        "upgrade": _listed("upgrade", "Show what changes from release A of Apache Kafka to B."),
         "explain": _listed("explain", "Show a clause, its source, properties and defects."),
         "clauses": _listed("catalogue", "List the clauses in the catalogue."),
         "targets": _listed("registry", "List the targets that --broker accepts."),

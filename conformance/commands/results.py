@@ -1,6 +1,6 @@
-"""`summary`, `diff` and `upgrade`: what was found, and what changed.
+"""`summary` and `diff`: what was found, and what changed.
 
-The commands show a run or a grid, the changes from one to another, and the changes between releases.
+The commands show a run or a grid, and the changes from one to another.
 
 Users name run folders and folders of grids; if one cannot be read, this says why.
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
-from conformance.commands.errors import InvalidFile, UnknownName, reported_as
+from conformance.commands.errors import InvalidFile
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
-from reports.escaping import one_line, printable
+from reports.escaping import printable
 from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import (
     comparison_document,
@@ -40,16 +40,12 @@ from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus
 from reports.suite_command import DISK_FAULTS
-from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
-from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
 
 WIDTH_OF_TABLES = 200
 """Columns if the output is piped."""
 _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 SUMMARY_SCHEMA_VERSION = 1
 """Version of the JSON document's layout."""
-WIDTH_OF_TEXTS = 80
-"""Columns if the output is piped."""
 
 
 @contextmanager
@@ -230,46 +226,3 @@ def summary(path: Path, form: str, pages: str | None) -> None:
         "violations": violation_documents(violations_of(folded, results.failures, pages=before)),
     }
     click.echo(json.dumps(document, indent=1))
-
-
-@click.command()
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
-@click.option(
-    "--grid",
-    "grid_folder",
-    metavar="FOLDER",
-    type=FOLDER,
-    help="a folder that `grid` wrote: adds clients that were tried with both releases, and rules whose verdict differs",
-)
-@form_option("text", "markdown", "json", meaning="how it is printed")
-def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> None:
-    """Show what changes from release A of Apache Kafka to B.
-
-    That is requests, features, clients, and what stands in between.
-
-    A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the
-    last release with ZooKeeper. The versions of requests are recorded; no broker is started. The exit status is 0, and
-    4 for a name that is unknown.
-    """
-    with reported_as(UnknownName, UnknownRelease):
-        ends = ends_named(before, after)
-    grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
-    found = upgrade_between(*ends, grid)
-    if form == "json":
-        click.echo(json.dumps(upgrade_document(found), indent=1))
-    elif form == "markdown":
-        click.echo(upgrade_markdown(found), nl=False)
-    else:
-        _print_upgrade(found)
-
-
-def _print_upgrade(found: Upgrade) -> None:
-    console = output_console(piped_width=WIDTH_OF_TEXTS)
-    console.print(found.title, style="bold")
-    console.print(found.in_short)
-    for section in sections_of(found):
-        console.print()
-        console.print(section.title, style="bold")
-        for line in section.lines:
-            console.print(one_line(str(line)))

@@ -20,23 +20,19 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
-from conformance.watch.carrying import Ways, tls_for_application
-from conformance.watch.prediction import NoSuchRelease, Release, release_named
-from conformance.watch.proxy import CannotListen
-from conformance.watch.report import EXIT_STATUS, ReportFolder, WatchReport, as_json
-from conformance.watch.running import (
-    CannotWatch,
-    GivenFiles,
-    WatchPlan,
-    report_of_files,
-    watch_until_ended,
-)
-from conformance.watch.terminal import show_result, table_of
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named
+from upgrade.prediction.report import EXIT_STATUS, WatchReport
+from upgrade.prediction.report_files import ReportFolder, as_json
+from upgrade.prediction.terminal import show_result, table_of
+from upgrade.traffic_files.reading import TrafficFiles, report_of_files
+from upgrade.watching.proxy import CannotListen
+from upgrade.watching.running import CannotWatch, WatchPlan, watch_until_ended
+from upgrade.watching.tls_sides import TlsSides, tls_for_application
 
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")
@@ -148,7 +144,7 @@ def watch(
     if captures or request_logs:
         _refuse_what_needs_the_proxy()
         _check_how_files_are_read(captures, request_logs, time_s, follow=follow, with_spark=with_spark)
-        files = GivenFiles(
+        files = TrafficFiles(
             captures=captures,
             request_logs=() if with_spark else tuple(map(Path, request_logs)),
             counted=count_with_spark(request_logs) if with_spark else None,
@@ -170,7 +166,7 @@ def watch(
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
             listen=address,
-            ways=_ways(command_config, tls_ca, address),
+            tls_sides=_tls_sides(command_config, tls_ca, address),
             releases=asked_about,
             rehearsed=None if rehearse is None else _release(rehearse),
             time_s=time_s,
@@ -184,15 +180,15 @@ def watch(
 def _refuse_what_needs_the_proxy() -> None:
     """Refuse options that mean nothing for files."""
     context = click.get_current_context()
-    given = [
+    options = [
         parameter.opts[0]
         for parameter in context.command.params
         if parameter.name in _OF_THE_PROXY
         and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
-    if given:
+    if options:
         raise click.UsageError(
-            f"{', '.join(given)} cannot be given with --pcap or --request-log, which are read in place of watching"
+            f"{', '.join(options)} cannot be given with --pcap or --request-log, which are read in place of watching"
         )
 
 
@@ -275,7 +271,7 @@ def _folder(out: Path | None) -> ReportFolder | None:
         raise click.UsageError(f"--out {out} cannot be created: {error.strerror}") from error
 
 
-def _ways(command_config: Path | None, tls_ca: Path | None, address: Address) -> Ways:
+def _tls_sides(command_config: Path | None, tls_ca: Path | None, address: Address) -> TlsSides:
     """Return how both sides are reached.
 
     Raises:
@@ -291,4 +287,4 @@ def _ways(command_config: Path | None, tls_ca: Path | None, address: Address) ->
         listen = None if tls_ca is None else tls_for_application(tls_ca, address)
     except OSError as error:
         raise click.UsageError(f"--tls-ca {tls_ca} cannot be written: {error.strerror}") from error
-    return Ways(upstream=upstream, listen=listen)
+    return TlsSides(upstream=upstream, listen=listen)

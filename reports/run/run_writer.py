@@ -49,6 +49,7 @@ CODE_FOLDERS = (
     "reference_model",
     "reports",
     "strategies",
+    "upgrade",
     "wire",
 )
 CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")

@@ -25,11 +25,11 @@ from reference_model.profiles.release_tables import RecordedRelease, recorded_re
 from reference_model.profiles.version_tables import intersection, served_ranges
 from reports.exports.writing import ExportedTable, write_tables
 from reports.grid import addresses
+from reports.release_changes.client_versions import served_clients, tried_operations
+from reports.release_changes.sections import sections_of
+from reports.release_changes.steps import SOURCES, features_of, last_with_zookeeper
+from reports.release_changes.upgrade import Upgrade, upgrade_between
 from reports.site.rendering import Site, linked
-from reports.upgrade.client_versions import served_clients, tried_operations
-from reports.upgrade.texts import sections_of
-from reports.upgrade.upgrade import Upgrade, upgrade_between
-from reports.upgrade.way import SOURCES, features_of, last_with_zookeeper
 
 Ends = tuple[RecordedRelease, RecordedRelease]
 """The older and the newer release."""

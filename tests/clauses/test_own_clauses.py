@@ -20,7 +20,7 @@ from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from tests.clauses.properties import PropertySource, properties_in
-from tests.conformance.api_versions.test_wrong_tools import WRONG_TOOLS
+from tests.upgrade.api_versions.test_wrong_tools import WRONG_TOOLS
 from wire.api_versions import NEWEST_VERSION
 
 FOLDERS_OF: Mapping[Role, tuple[str, ...]] = {

@@ -87,7 +87,9 @@ def order_of(contract: dict[str, Any]) -> str:
     return " > ".join(levels)
 
 
-@pytest.mark.parametrize("package", ["conformance", "fixtures", "reference_model", "reports", "spark_aggregation"])
+@pytest.mark.parametrize(
+    "package", ["conformance", "fixtures", "reference_model", "reports", "spark_aggregation", "upgrade"]
+)
 def test_orders_inside_packages_are_those_of_the_contracts(package: str) -> None:
     """Each line has the layers that import-linter checks; of `reports` the lowest are given in words."""
     contract = next(each for each in CONTRACTS if each.get("containers") == [package])

@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conformance.commands.spark_jobs import count_with_spark
-from conformance.watch.request_logs import add_counted, read_request_logs
-from conformance.watch.sightings import Sightings
 from spark_aggregation.rejudge_job import command as rejudge
 from spark_aggregation.request_logs_job import command
 from tests.broken_run_folders import write_whole_run
 from tests.conformance.suite_runs import SuiteRun
 from tests.spark_aggregation.conftest import DEFECT, PROPERTY
 from tests.wire.logged_requests import ENTRIES, FORWARDED
+from upgrade.prediction.observed_requests import ObservedRequests
+from upgrade.traffic_files.request_logs import add_counted, read_request_logs
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -57,7 +57,7 @@ def test_spark_counts_the_same(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Plain and compressed logs give the same sightings, tables and sentences with Spark as without."""
+    """Plain and compressed logs give the same requests, tables and sentences with Spark as without."""
     assert spark.range(1).count() == 1
     lines = [*(line for line, _ in ENTRIES.values()), FORWARDED, b"other \xff line\r"]
     content = b"".join(line + b"\n" for line in lines)
@@ -76,7 +76,7 @@ def test_spark_counts_the_same(
         return finished
 
     monkeypatch.setattr(subprocess, "run", run)
-    by_spark, directly = Sightings(), Sightings()
+    by_spark, directly = ObservedRequests(), ObservedRequests()
     uris = [path.as_uri() for path in paths]
     said = add_counted(count_with_spark(uris), by_spark)
     assert said == read_request_logs(paths, directly)

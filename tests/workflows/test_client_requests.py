@@ -13,12 +13,12 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
-from conformance.api_versions import client_requests
-from conformance.api_versions.client_requests import sent_ranges
 from fixtures.artefacts.message_schemas import clients_jar
 from fixtures.registry.clients import all_clients
 from reference_model.profiles import java_requests
 from reference_model.profiles.known_apis import Range, known_apis
+from upgrade.api_versions import client_requests
+from upgrade.api_versions.client_requests import sent_ranges
 from wire.frames import encode_frame
 from workflows import java_requests as of_java
 from workflows import sent_requests

@@ -23,10 +23,11 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
 from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
+from reports.release_changes.client_versions import tried_operations
+from reports.release_changes.rule_changes import RuleKind
+from reports.release_changes.upgrade import upgrade_between
 from reports.repeats import FailureClass
-from reports.upgrade.client_versions import tried_operations
-from reports.upgrade.grid_changes import RuleKind
-from reports.upgrade.upgrade import ends_named, upgrade_between
+from upgrade.planning.release_names import ends_named
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (
     Compatibility,

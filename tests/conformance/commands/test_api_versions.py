@@ -15,9 +15,6 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from conformance.api_versions import asking
-from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, tables_of_release
-from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
 from fixtures.client.answer_limits import MAX_TABLE_BYTES
 from fixtures.client.cluster_client import ClusterClient, ListedBroker
@@ -35,8 +32,12 @@ from reference_model.clients.scripts.script import (
     Table,
     healthy_ranges,
 )
-from tests.conformance.api_versions.clusters import broker, cluster
 from tests.fixtures.scripted_server import NEVER_S
+from tests.upgrade.api_versions.clusters import broker, cluster
+from upgrade.api_versions import asking
+from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
+from upgrade.api_versions.recorded_tables import tables_of_release
+from upgrade.api_versions.terminal import show_cluster
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode

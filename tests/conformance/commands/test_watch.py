@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from conformance.commands import watch as watch_command
 from conformance.commands.watch import watch
-from conformance.watch.request_logs import LIMITS
 from tests.wire.logged_requests import ENTRIES
+from upgrade.traffic_files.request_logs import LIMITS
 from wire.request_log import LogCounts
 
 LINES = [line for line, _ in ENTRIES.values()]

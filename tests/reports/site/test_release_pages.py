@@ -14,11 +14,11 @@ from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.release_tables import recorded_releases
 from reports.site.release_pages import api_table, neighbours_of
 from reports.site.whole_site import build_site, read_tables
+from tests.reports.release_changes.grids import tables_of_two_releases
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.browsers import SIZES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import OTHER, site_tables
-from tests.reports.upgrade.grids import tables_of_two_releases
 
 PAIRS = ["2.8.2-3.9.2.html", "2.8.2-4.4.0.html", "3.9.2-4.4.0.html"]
 

@@ -1,0 +1,59 @@
+"""`upgrade` prints text, Markdown and JSON, with and without a grid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.commands.upgrade import upgrade
+from tests.reports.release_changes.grids import tables_of_two_releases
+
+
+def _upgrade(*arguments: object) -> Result:
+    return CliRunner().invoke(upgrade, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    """A grid in which a client loses an operation, and a rule is newly broken."""
+    return tables_of_two_releases(
+        tmp_path / "grid",
+        rules={"KIP-1.rule": ("conforms", "violates")},
+        operations={"one-1.0.produce": ("conforms", "violates")},
+    )
+
+
+def test_upgrade_fits_a_terminal() -> None:
+    """The title, the sentence, and sections; no line is longer than 80 columns."""
+    result = _upgrade("2.3.1", "4.4.0")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0] == "Apache Kafka 2.3.1 → 4.4.0"
+    assert lines[1].startswith("In short: Kafka does not support clients older than 2.1")
+    assert "Refused to Java clients up to 2.0: OffsetForLeaderEpoch 0-3 → 2-4" in lines
+    assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in result.output
+    assert "Gone with ZooKeeper: LeaderAndIsr 0-2" in result.output
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in result.output
+
+
+def test_grid_adds_clients_and_rules_to_an_upgrade(grid: Path) -> None:
+    """In every form."""
+    text = _upgrade("2.3.1", "4.4.0", "--grid", grid)
+    assert "✕ breaks: produce" in " ".join(text.output.split())
+    assert "KIP-1.rule: ✓ conforms → ✕ violates. why violates" in text.output
+    markdown = _upgrade("2.3.1", "4.4.0", "--grid", grid, "--format", "markdown").output
+    assert "- one-1.0: 1 work → 1 fail. ✕ breaks: produce" in markdown
+    document = json.loads(_upgrade("2.3.1", "4.4.0", "--grid", grid, "--format", "json").output)
+    assert [each["lost"] for each in document["clients"]] == [["produce"]]
+    assert [each["kind"] for each in document["rules"]["changes"]] == ["worse"]
+
+
+def test_unknown_release_is_an_error_that_lists_near_ones() -> None:
+    """The exit status is that of any unknown name."""
+    result = _upgrade("2.3.1", "3.7.0")
+    assert result.exit_code == 4
+    assert result.output == "Error: no table of '3.7.0' was recorded; near: 3.7.2\n"

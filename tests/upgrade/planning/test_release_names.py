@@ -1,0 +1,48 @@
+"""A name means one release, and a bad name is an error that helps."""
+
+from __future__ import annotations
+
+import pytest
+
+from upgrade.planning.release_names import UnknownRelease, ends_named
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ends"),
+    [
+        ("2.3.1", "4.4.0", ("2.3.1", "4.4.0")),
+        ("2.3", "4.4", ("2.3.1", "4.4.0")),
+        ("0.11", "4.4", ("0.11.0.3", "4.4.0")),
+        ("apache-kafka-2.3.1", "apache-kafka-4.4.0", ("2.3.1", "4.4.0")),
+        ("2.3.1", "3.9.2", ("2.3.1", "3.9.2-zookeeper")),
+        ("3.8.1", "3.9.2", ("3.8.1", "3.9.2")),
+        ("3.9.2", "4.4.0", ("3.9.2", "4.4.0")),
+        ("3.9.2-zookeeper", "4.4.0", ("3.9.2-zookeeper", "4.4.0")),
+        ("3.9.2-zookeeper", "3.9.2", ("3.9.2-zookeeper", "3.9.2")),
+        ("3.2.3", "3.3.2", ("3.2.3", "3.3.2")),
+    ],
+)
+def test_names_mean_two_releases(before: str, after: str, ends: tuple[str, str]) -> None:
+    old, new = ends_named(before, after)
+    assert (old.short, new.short) == ends
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("2.3.1", "3.7.0", "no table of '3.7.0' was recorded; near: 3.7.2"),
+        ("2.3.11", "4.4.0", "no table of '2.3.11' was recorded; near: 2.3.1"),
+        ("2.3.1", "4.40", "near: .*4.4.0"),
+        ("0.10", "4.4.0", "'0.10' may be one of 0.10.0.1, 0.10.1.1, 0.10.2.2"),
+        ("2.3.1", "foo", "recorded are 0.10.0.1, .*4.4.0"),
+        ("2.3.1-kraft", "4.4.0", "no table of '2.3.1-kraft' was recorded; near: 2.3.1"),
+        ("4.4.0", "2.3.1", "2.3.1 is older than 4.4.0: name the older release first"),
+        ("4.4.0", "4.4.0", "4.4.0 and 4.4.0 are the same release"),
+        ("3.3.2", "3.9.2-zookeeper", r"no cluster goes from 3.3.2 to 3.9.2 \(ZooKeeper\)"),
+        ("3.9.2-kraft", "3.9.2-zookeeper", "no cluster goes from"),
+    ],
+)
+def test_a_bad_name_is_an_error_that_helps(before: str, after: str, message: str) -> None:
+    """Near names are listed, and which order is meant."""
+    with pytest.raises(UnknownRelease, match=message):
+        ends_named(before, after)

@@ -1,0 +1,163 @@
+"""Predictions follow from what a client sent and what a release serves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from reference_model.profiles.known_apis import Range
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
+from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
+from upgrade.prediction.releases import NoSuchRelease, release_named
+
+CLIENT = ClientIdentity("app", "127.0.0.1")
+OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
+"""What a broker of release 3.9 lists of some APIs."""
+ASKS, PRODUCE, FETCH, METADATA = (18, 3), 0, 1, 3
+
+
+def predicted(
+    *requests: tuple[int, int],
+    release: str = "apache-kafka-4.4.0",
+    watched: Mapping[int, Range] = OF_3_9,
+    missed: bool = False,
+) -> Prediction:
+    """Return the prediction for a client that sent these requests, each as API key and version."""
+    seen = ObservedRequests()
+    for key, version in requests:
+        seen.add(CLIENT, key, version)
+    if missed:
+        seen.of(CLIENT).missed_beginning = True
+    return predict(seen, CLIENT, watched, release_named(release))
+
+
+WORKS, BREAKS, CANNOT_SAY = (
+    PredictedOutcome.WORKS,
+    PredictedOutcome.BREAKS,
+    PredictedOutcome.CANNOT_SAY,
+)
+ROWS = {
+    "asks-and-all-are-served": ([ASKS, (METADATA, 4), (PRODUCE, 7)], WORKS),
+    "asks-and-uses-the-maximum-that-is-served": ([ASKS, (METADATA, 12), (PRODUCE, 11)], WORKS),
+    "never-asks-and-all-are-served": ([(METADATA, 1), (PRODUCE, 3)], WORKS),
+    "never-asks-and-one-is-refused": ([(METADATA, 1), (PRODUCE, 2)], BREAKS),
+    "never-asks-and-uses-the-maximum": ([(FETCH, 3), (METADATA, 12)], BREAKS),
+    "asks-and-knows-no-newer-one": ([ASKS, (METADATA, 1), (FETCH, 3)], BREAKS),
+    "listed-but-refused": ([ASKS, (METADATA, 1), (PRODUCE, 2)], BREAKS),
+    "the-first-that-is-not-refused": ([ASKS, (METADATA, 1), (PRODUCE, 3)], WORKS),
+    "also-sent-a-newer-one": ([ASKS, (FETCH, 3), (FETCH, 11)], CANNOT_SAY),
+    "an-api-that-is-gone": ([ASKS, (METADATA, 1), (4, 1)], CANNOT_SAY),
+    "an-unknown-api": ([ASKS, (METADATA, 1), (999, 0)], CANNOT_SAY),
+    "an-unknown-api-without-asking": ([(METADATA, 1), (999, 0)], BREAKS),
+    "nothing-but-asking": ([ASKS], CANNOT_SAY),
+    "a-version-that-no-release-has": ([ASKS, (METADATA, 99)], CANNOT_SAY),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_requests_decide(row: str) -> None:
+    """A client works, breaks, or may do either."""
+    requests, outcome = ROWS[row]
+    assert predicted(*requests).outcome is outcome
+
+
+def test_the_maximum_of_the_watched_broker_says_nothing() -> None:
+    """A client that used the newest version that the watched broker serves may know newer ones."""
+    watched = {**OF_3_9, FETCH: Range(0, 3)}
+    assert predicted(ASKS, (FETCH, 3), watched=watched).outcome is CANNOT_SAY
+    assert predicted(ASKS, (FETCH, 2), watched=watched).outcome is BREAKS
+    assert predicted(ASKS, (FETCH, 2), watched={}).outcome is CANNOT_SAY
+
+
+def test_a_connection_that_was_not_seen_from_its_beginning_says_less() -> None:
+    """A client that may have asked before it was watched is no client that never asks."""
+    newest = {**OF_3_9, FETCH: Range(0, 3)}
+    assert predicted((FETCH, 3), watched=newest).outcome is BREAKS
+    found = predicted((FETCH, 3), watched=newest, missed=True)
+    assert found.outcome is CANNOT_SAY
+    assert "not known whether the client asks" in found.decisions[0].sentence
+
+
+def test_what_breaks_in_any_case_is_said() -> None:
+    """A client that uses less than the watched broker serves breaks whether it asks or not."""
+    found = predicted((PRODUCE, 2), missed=True)
+    assert found.outcome is BREAKS
+    assert "knows no newer one" in found.decisions[0].sentence
+    assert predicted((PRODUCE, 2), missed=True, watched={}).outcome is CANNOT_SAY
+
+
+def test_the_sentence_names_the_request_and_the_release() -> None:
+    """The deciding request comes first, with the first releases that refuse it."""
+    decision = predicted(ASKS, (METADATA, 99), (PRODUCE, 2)).decisions[0]
+    assert (decision.api_key, decision.api_version) == (PRODUCE, 2)
+    assert decision.refused_since == "4.0"
+    assert decision.sentence == (
+        "Produce v2 is refused since 4.0; "
+        "the client knows no newer one: it used v2, and the watched broker serves up to v11"
+    )
+
+
+def test_an_older_release_is_predicted_too() -> None:
+    """A client may know the older version that an older release serves; a version that it used before is refused
+    since no release."""
+    found = predicted(ASKS, (METADATA, 12), release="apache-kafka-2.3.1")
+    assert found.outcome is CANNOT_SAY
+    assert found.decisions[-1].refused_since == ""
+    assert "the client may know v8 or older as well" in found.decisions[-1].sentence
+
+
+@pytest.mark.parametrize(
+    ("sent", "watched_maximum", "outcome"),
+    [((4,), 4, CANNOT_SAY), ((4, 3), 3, WORKS), ((4, 3), 4, CANNOT_SAY), ((3,), 4, WORKS)],
+)
+def test_asking_itself_is_judged(sent: tuple[int, ...], watched_maximum: int, outcome: PredictedOutcome) -> None:
+    """A client that was seen to fall back to an older ApiVersions works with a release that refuses the newer one."""
+    watched = {**OF_3_9, 18: Range(0, watched_maximum)}
+    requests = [*((18, each) for each in sent), (METADATA, 4)]
+    found = predicted(*requests, release="apache-kafka-3.8.1", watched=watched)
+    assert found.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("api_key", "feature", "first_release", "last_without"),
+    [
+        (68, "group.version", "apache-kafka-4.0.2", "apache-kafka-3.9.2"),
+        (78, "share.version", "apache-kafka-4.2.1", "apache-kafka-4.1.2"),
+    ],
+)
+def test_an_api_needs_its_feature(api_key: int, feature: str, first_release: str, last_without: str) -> None:
+    """An API that a release lists while its feature is off is refused there: nothing can be said."""
+    version = 0 if api_key == 68 else 1
+    watched = {**OF_3_9, api_key: Range(0, version)}
+    sent = (ASKS, (METADATA, 12), (api_key, version))
+    found = predicted(*sent, watched=watched, release=last_without)
+    assert found.outcome is CANNOT_SAY
+    assert found.decisions[0].sentence.endswith(
+        f"works only with the feature {feature}, which the release does not enable by itself"
+    )
+    assert predicted(*sent, watched=watched, release=first_release).outcome is WORKS
+
+
+def test_the_worst_prediction_counts() -> None:
+    works, breaks = predicted((METADATA, 1)), predicted((PRODUCE, 0))
+    unknown = predicted(ASKS)
+    assert worst([works]) is WORKS
+    assert worst([works, unknown]) is CANNOT_SAY
+    assert worst([unknown, breaks, works]) is BREAKS
+    assert worst([]) is CANNOT_SAY
+
+
+def test_a_release_without_a_table_is_refused_by_name() -> None:
+    """The message lists the releases that are known."""
+    with pytest.raises(NoSuchRelease, match=r"'apache-kafka-9\.9\.9'.*apache-kafka-4\.4\.0"):
+        release_named("apache-kafka-9.9.9")
+
+
+def test_what_older_code_reads_is_not_served() -> None:
+    """0.10.0 and 0.10.1 close on no version of Fetch, but serve only those that they list, so no newer one is
+    refused since then."""
+    served = [each for each in range(20) if release_named("apache-kafka-0.10.1.1").serves(FETCH, each)]
+    assert served == [0, 1, 2, 3]
+    assert release_named("apache-kafka-2.3.1").refused_since(FETCH, 16) == ""
+    assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"

@@ -1,0 +1,218 @@
+"""Predicts whether a client that was watched would work with another release.
+
+The prediction uses what that release serves and refuses.
+
+The rule in short: a request that the release serves is no problem, because the client can send it again. One that it
+refuses breaks a client that cannot send another version: one that never asks which versions there are, or that knows no
+newer version. It knows no newer one if it used less than the watched broker serves. A client that used the broker's own
+maximum may know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.release_tables import missing_feature
+from reference_model.profiles.version_tables import Ranges
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
+from upgrade.prediction.releases import Release
+from wire.api_keys import API_VERSIONS_KEY
+
+
+class PredictedOutcome(StrEnum):
+    """What becomes of a client with another release."""
+
+    WORKS = "works"
+    BREAKS = "breaks"
+    CANNOT_SAY = "cannot say"
+
+
+WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOutcome.WORKS)
+
+
+_NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Why a client does not simply work with a release.
+
+    Attributes:
+        outcome: what one request leads to.
+        api_key: the API of that request; None if the reason is none.
+        api_version: its version.
+        refused_since: the first releases that refuse it, such as "4.0"; empty if no earlier one served it, or nothing
+            is refused.
+        sentence: the reason, to be read after the client's name.
+    """
+
+    outcome: PredictedOutcome
+    sentence: str
+    api_key: int | None = None
+    api_version: int | None = None
+    refused_since: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What becomes of a client with a release.
+
+    Attributes:
+        client: the client.
+        release: the id of the release.
+        decisions: what stands in its way, the worst first; empty if nothing does.
+    """
+
+    client: ClientIdentity
+    release: str
+    decisions: tuple[Decision, ...]
+
+    @property
+    def outcome(self) -> PredictedOutcome:
+        """The worst of the decisions."""
+        return self.decisions[0].outcome if self.decisions else PredictedOutcome.WORKS
+
+
+def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges, release: Release) -> Prediction:
+    """Predict what becomes of a client with a release.
+
+    Args:
+        observed: what was seen.
+        client: one of its clients.
+        watched: the versions that all watched brokers list; empty if that is not known.
+        release: the release.
+    """
+    versions: dict[int, list[int]] = {}
+    for api_key, api_version in observed.requests(client):
+        versions.setdefault(api_key, []).append(api_version)
+    about_versions = versions.pop(API_VERSIONS_KEY, [])
+    decisions = [*_about_versions(about_versions, watched, release)]
+    asks = observed.asks(client)
+    for api_key, versions_of_api in versions.items():
+        decisions += [
+            _refused(api_key, version, versions_of_api, asks, watched, release)
+            for version in versions_of_api
+            if not release.serves(api_key, version)
+        ]
+        decisions += _disabled(api_key, versions_of_api, release)
+    reason = ""
+    if observed.of(client).missed_requests:
+        reason = "it sent requests that could not be read"
+    elif not versions:
+        reason = "it sent nothing but ApiVersions requests"
+    if reason:
+        decisions.append(Decision(outcome=PredictedOutcome.CANNOT_SAY, sentence=reason))
+    decisions.sort(key=lambda decision: WORST_FIRST.index(decision.outcome))
+    return Prediction(client=client, release=release.id, decisions=tuple(decisions))
+
+
+def worst(predictions: Sequence[Prediction]) -> PredictedOutcome:
+    """Return the worst outcome; with no prediction nothing can be said."""
+    outcomes = {each.outcome for each in predictions} or {PredictedOutcome.CANNOT_SAY}
+    return next(each for each in WORST_FIRST if each in outcomes)
+
+
+def request_name(api_key: int, api_version: int) -> str:
+    """Return how a request is named: "Produce v2", or "API 999 v0" if Kafka has no API with this key."""
+    return f"{label_of(api_key)} v{api_version}"
+
+
+def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> list[Decision]:
+    """Return what prevents the client from asking for versions.
+
+    A refused version prevents nothing if the client was seen to fall back to an older version.
+    """
+    refused = [each for each in seen if not release.serves(API_VERSIONS_KEY, each)]
+    offered = watched.get(API_VERSIONS_KEY)
+    fell_back = (
+        len(refused) < len(seen)
+        and offered is not None
+        and not any(offered.lowest <= each <= offered.highest for each in refused)
+    )
+    if not refused or fell_back:
+        return []
+    sentence = "is too new for it; whether the client then asks in an older version was not seen"
+    return [_unsure(API_VERSIONS_KEY, refused[-1], sentence)]
+
+
+def _disabled(api_key: int, seen: Sequence[int], release: Release) -> list[Decision]:
+    """Return what stands in the way of an API that is listed, and refused as long as its feature is off."""
+    feature = missing_feature(release.profile, api_key)
+    served = [each for each in seen if release.serves(api_key, each)]
+    if not feature or not served:
+        return []
+    sentence = f"is listed, but works only with the feature {feature}, which the release does not enable by itself"
+    return [_unsure(api_key, served[-1], sentence)]
+
+
+def _unsure(api_key: int, api_version: int, sentence: str) -> Decision:
+    """Return that nothing can be said because of a request, of which a sentence says why."""
+    return Decision(
+        outcome=PredictedOutcome.CANNOT_SAY,
+        api_key=api_key,
+        api_version=api_version,
+        sentence=f"{request_name(api_key, api_version)} {sentence}",
+    )
+
+
+def _refused(
+    api_key: int,
+    version: int,
+    seen: Sequence[int],
+    asks: bool | None,
+    watched: Ranges,
+    release: Release,
+) -> Decision:
+    """Return what a refused request means for a client.
+
+    `asks` is None if it is unknown whether the client asks for versions.
+    """
+    if asks is False:
+        outcome, why = _NEVER_ASKS
+    else:
+        outcome, why = _what_client_that_asks_can_do(api_key, seen, watched, release)
+        if asks is None and outcome is PredictedOutcome.CANNOT_SAY:
+            # Where both may be, only what holds for both can be said.
+            why = "it is not known whether the client asks for versions"
+    since = release.refused_since(api_key, version)
+    refused = f"is refused since {since}" if since else "is refused: no release until then serves it"
+    return Decision(
+        outcome=outcome,
+        api_key=api_key,
+        api_version=version,
+        refused_since=since,
+        sentence=f"{request_name(api_key, version)} {refused}; {why}",
+    )
+
+
+def _what_client_that_asks_can_do(
+    api_key: int, seen: Sequence[int], watched: Ranges, release: Release
+) -> tuple[PredictedOutcome, str]:
+    served, offered = release.served(api_key), watched.get(api_key)
+    newest = max(seen)
+    if served is None:
+        return (
+            PredictedOutcome.CANNOT_SAY,
+            "the release lists no version of it, and the client may do without",
+        )
+    if any(release.serves(api_key, each) for each in seen):
+        return PredictedOutcome.CANNOT_SAY, "the client also sent a version that is served"
+    if newest > served.highest:
+        return (
+            PredictedOutcome.CANNOT_SAY,
+            f"the client may know v{served.highest} or older as well",
+        )
+    if offered is None:
+        return PredictedOutcome.CANNOT_SAY, "which versions the watched broker serves is not known"
+    if newest < offered.highest:
+        return (
+            PredictedOutcome.BREAKS,
+            f"the client knows no newer one: it used v{newest}, and the watched broker serves up to v{offered.highest}",
+        )
+    return (
+        PredictedOutcome.CANNOT_SAY,
+        f"v{newest} is the newest that the watched broker serves, so the client may know newer ones",
+    )

@@ -1,0 +1,102 @@
+"""Releases that an application may be upgraded to, and what each serves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from fixtures.registry.targets import Target, load_targets
+from reference_model.profiles.known_apis import Range
+from reference_model.profiles.profile import (
+    APACHE_KAFKA,
+    RECORDED_RELEASES,
+    Profile,
+    line_of,
+    profile_of,
+    usual_quorum,
+)
+from reference_model.profiles.release_tables import table_of_profile
+from reference_model.profiles.version_tables import served_ranges
+
+
+class NoSuchRelease(Exception):
+    """There is no table of a release; the message says of which there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A release that an application may be upgraded to.
+
+    Attributes:
+        id: its id in the registry.
+        profile: how it behaves on a listener for clients.
+    """
+
+    id: str
+    profile: Profile
+
+    def serves(self, api_key: int, api_version: int) -> bool:
+        """Return whether it serves a request, listed or not; a version that is listed but refused is not served.
+
+        Some old brokers parse any version of an API; only the versions of their table count as served.
+        """
+        if self.profile.skips_unreadable(api_key):
+            listed = self.served(api_key)
+            return listed is not None and listed.lowest <= api_version <= listed.highest
+        return self.profile.accepts(api_key, api_version)
+
+    def served(self, api_key: int) -> Range | None:
+        """Return the versions of an API that a client finds in its table and that it serves; None if there are none."""
+        return served_ranges(table_of_profile(self.profile)).get(api_key)
+
+    def refused_since(self, api_key: int, api_version: int) -> str:
+        """Return the first line of releases, such as "4.0", that refuses a request.
+
+        The line is the start of the latest refusal up to this release. Return an empty string if no earlier release
+        served the request.
+        """
+        since = ""
+        for earlier in map(_release, reversed(_releases_until(self.id))):
+            if earlier.serves(api_key, api_version):
+                return since
+            since = ".".join(map(str, line_of(earlier.profile.release)))
+        return ""
+
+
+def release_named(id_: str) -> Release:
+    """Return a release by its id in the registry.
+
+    Raises:
+        NoSuchRelease: there is no such release, or its table was not recorded.
+    """
+    if id_ not in _targets():
+        raise NoSuchRelease(f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}")
+    return _release(id_)
+
+
+@cache
+def _release(id_: str) -> Release:
+    target = _targets()[id_]
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum))
+
+
+@cache
+def _targets() -> Mapping[str, Target]:
+    """Return the releases whose tables are recorded, oldest first, by their ids."""
+    return {
+        each.id: each
+        for each in load_targets()
+        if each.implementation == APACHE_KAFKA and each.release in RECORDED_RELEASES
+    }
+
+
+def _releases_until(id_: str) -> list[str]:
+    """Return the ids of a release and the releases before it, oldest first.
+
+    A release can have an id with ZooKeeper and an id without it. Only the usual one is returned, and `id_` itself.
+    """
+    targets = _targets()
+    usual = {each.release: each.id for each in targets.values() if each.quorum == usual_quorum(each.release)}
+    ids = list(targets)
+    return [each for each in ids[: ids.index(id_) + 1] if each in (id_, usual.get(targets[each].release, each))]
