@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.results import diff, summary, upgrade
+from conformance.commands.diff import diff
+from conformance.commands.summary import summary
+from conformance.commands.upgrade import upgrade
 from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES, hostile_tables, small_tables
 from tests.reports.recorders import failure_of, key_of
 from tests.reports.upgrade.grids import tables_of_two_releases
