@@ -12,17 +12,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from clauses.catalogue import Level, catalogue
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    assert_same_table,
-    decode_answer,
-    error_code_of,
-    key_ranges,
+from conformance.assertions.asserting import assert_error, assert_same_table
+from conformance.assertions.clause_ids import (
+    CORRELATION_ID_ECHOED,
+    ERROR_CODE_FIRST,
+    EVERY_ADVERTISED_VERSION_SERVED,
+    NAMES_ACCEPTED,
+    NAMES_REFUSED,
+    NEITHER_GIVEN,
+    OLDER_VERSIONS_UNCHANGED,
+    OLDER_VERSIONS_UNCHECKED,
+    SAME_TABLE_AT_EVERY_VERSION,
+    SIZE_PREFIX_EXACT,
+    TABLE_BEFORE_AUTHENTICATION,
+    UNKNOWN_VERSION_GIVES_35,
+    UNSUPPORTED_RANGE_IS_TRUE,
+    UNSUPPORTED_VERSION_ANSWERED_IN_V0,
+    UNSUPPORTED_VERSION_NAMES_RANGE,
+    V0_ALWAYS_SERVED,
+    WELL_FORMED_NEVER_CLOSED,
 )
+from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import decode_answer, error_code_of, key_ranges
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault
 from conformance.assertions.plain_controls import is_served_after_login
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -41,28 +53,6 @@ from wire.api_versions import (
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request, Step, encode_request
 from wire.headers import InstanceIdHeader, read_error_code
-
-V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
-"""The clause that can be judged whatever the target answers."""
-EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
-BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
-UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
-ERROR_CODE = "KIP-35.error-code-first"
-SAME_TABLE = "KIP-35.same-table-at-every-version"
-IN_ORDER = "PROTOCOL.answers-in-order"
-ID_ECHOED = "PROTOCOL.correlation-id-echoed"
-CLIENT_ID_FREE = "PROTOCOL.client-id-free"
-KEPT = "PROTOCOL.well-formed-never-closed"
-SIZE_EXACT = "PROTOCOL.size-prefix-exact"
-TAGS_IGNORED = "KIP-482.unknown-tags-ignored"
-NAMES_ACCEPTED = "KIP-511.names-accepted"
-NAMES_REFUSED = "KIP-511.names-refused"
-UNPARSED = "KIP-511.unparsed-when-unsupported"
-V0_LAYOUT = "KIP-511.unsupported-version-answered-in-v0"
-NAMES_RANGE = "KIP-511.unsupported-version-names-range"
-RANGE_IS_TRUE = "KIP-511.unsupported-range-is-true"
-OLDER_WITHOUT_NAME = "KIP-511.older-versions-unchanged"
-OLDER_WITHOUT_IDS = "KIP-1242.older-versions-unchecked"
 
 
 class ViolatedMust(NamedTuple):
@@ -104,33 +94,33 @@ def clause_of_plain(broker: Broker, plain: MalformedAnswer) -> str:
         # Nothing else is judged without a readable table.
         return V0_ALWAYS_SERVED
     if plain.fault is ResponseFault.NOT_KEPT:
-        return KEPT
+        return WELL_FORMED_NEVER_CLOSED
     if plain.fault is ResponseFault.OTHER_ID:
-        return ID_ECHOED
+        return CORRELATION_ID_ECHOED
     version = exchange.request.api_version
     if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
-        return SIZE_EXACT
+        return SIZE_PREFIX_EXACT
     is_served = 0 <= version <= highest and plain.fault is not ResponseFault.SURPLUS
     if is_served and is_served_after_login(broker, version):
-        return BEFORE_AUTHENTICATION
+        return TABLE_BEFORE_AUTHENTICATION
     if version == 0 and plain.fault is not ResponseFault.SURPLUS:
         return V0_ALWAYS_SERVED
     if version < 0:
         # No other clause is about negative versions.
         return "KIP-35.negative-version-gives-35"
     if plain.fault is ResponseFault.NO_ERROR_CODE:
-        return ERROR_CODE
+        return ERROR_CODE_FIRST
     if version > highest:
         return _clause_of_refused(plain)
     # The sweep that judges every version of other listeners authenticates first.
-    whole = BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_VERSION_SERVED
+    whole = TABLE_BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_ADVERTISED_VERSION_SERVED
     return _clause_of_served(plain, whole)
 
 
 def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
     version = plain.exchange.request.api_version
     if plain.fault is ResponseFault.SURPLUS:
-        return SIZE_EXACT
+        return SIZE_PREFIX_EXACT
     if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
         return every_version
     return "KIP-511.v3-body-flexible"
@@ -138,15 +128,15 @@ def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
 
 def _clause_of_refused(plain: MalformedAnswer) -> str:
     if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
-        return UNKNOWN_REFUSED
+        return UNKNOWN_VERSION_GIVES_35
     payload = plain.exchange.payload or b""
     flexible = response_after_tag_section(plain.exchange.request, payload)
     code = read_error_code(payload) if flexible is None else flexible.error_code
     if code is None:
-        return ERROR_CODE
+        return ERROR_CODE_FIRST
     # A version that is served instead is not written in the layout of a refusal either.
     is_refusal = code == ErrorCode.UNSUPPORTED_VERSION
-    return V0_LAYOUT if is_refusal else UNKNOWN_REFUSED
+    return UNSUPPORTED_VERSION_ANSWERED_IN_V0 if is_refusal else UNKNOWN_VERSION_GIVES_35
 
 
 def fault_of(check: Callable[..., object], *values: object, **named: object) -> MalformedAnswer | None:
@@ -179,7 +169,7 @@ def violated_must(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
         return None
     fault = fault_of(assert_own_ids, [exchange])
     if fault is not None:
-        return _of_must(broker, ID_ECHOED, fault)
+        return _of_must(broker, CORRELATION_ID_ECHOED, fault)
     version = exchange.request.api_version
     if version < 0:
         return None
@@ -218,17 +208,17 @@ def _of_unserved(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     fault = fault_of(assert_error, exchange, ErrorCode.UNSUPPORTED_VERSION)
     if fault is not None:
         is_other = fault.fault is ResponseFault.OTHER_ERROR
-        return _of_must(broker, UNKNOWN_REFUSED if is_other else clause_of_plain(broker, fault), fault)
+        return _of_must(broker, UNKNOWN_VERSION_GIVES_35 if is_other else clause_of_plain(broker, fault), fault)
     fault = fault_of(decode_answer, exchange, api_version=0)
     if fault is not None:
-        return _of_must(broker, V0_LAYOUT, fault)
+        return _of_must(broker, UNSUPPORTED_VERSION_ANSWERED_IN_V0, fault)
     named = key_ranges(decode_answer(exchange, api_version=0)).get(API_VERSIONS_KEY)
     if named is None:
-        return _of_must(broker, NAMES_RANGE, AssertionError("ApiVersions is not listed"))
+        return _of_must(broker, UNSUPPORTED_VERSION_NAMES_RANGE, AssertionError("ApiVersions is not listed"))
     listed = _own_table(broker).get(API_VERSIONS_KEY)
     if listed not in (None, named):
         text = f"the refusal names {named}, the table lists {listed}"
-        return _of_must(broker, RANGE_IS_TRUE, AssertionError(text))
+        return _of_must(broker, UNSUPPORTED_RANGE_IS_TRUE, AssertionError(text))
     return None
 
 
@@ -254,7 +244,7 @@ def _of_served(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
         answer = decode_answer(exchange, api_version=exchange.request.api_version)
         assert_same_table(answer, decode_answer(plain, api_version=0), "in v0")
     except AssertionError as error:
-        return _of_must(broker, SAME_TABLE, error)
+        return _of_must(broker, SAME_TABLE_AT_EVERY_VERSION, error)
     return None
 
 
@@ -305,15 +295,15 @@ def _clause_of_code(exchange: Exchange, due: _Due) -> str:
     """Return the MUST that a wrong error code violates; empty if there is none about it."""
     code, version = error_code_of(exchange), exchange.request.api_version
     if code is ErrorCode.UNSUPPORTED_VERSION:
-        return ERROR_CODE if version else V0_ALWAYS_SERVED
+        return ERROR_CODE_FIRST if version else V0_ALWAYS_SERVED
     if code is ErrorCode.INVALID_REQUEST and version < FIRST_FLEXIBLE_VERSION:
-        return OLDER_WITHOUT_NAME
+        return OLDER_VERSIONS_UNCHANGED
     if code is ErrorCode.REBOOTSTRAP_REQUIRED and version < FIRST_VERSION_WITH_CLUSTER_CHECK:
-        return OLDER_WITHOUT_IDS
+        return OLDER_VERSIONS_UNCHECKED
     if due.clause:
         return due.clause
     narrower = {
         ErrorCode.INVALID_REQUEST: NAMES_ACCEPTED,
-        ErrorCode.REBOOTSTRAP_REQUIRED: "KIP-1242.neither-given",
+        ErrorCode.REBOOTSTRAP_REQUIRED: NEITHER_GIVEN,
     }
     return narrower.get(code, "") if version >= FIRST_FLEXIBLE_VERSION else ""

@@ -10,14 +10,11 @@ from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
 from conformance.assertions.answers_after import answer_after
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.assuming import assume_served
+from conformance.assertions.decoding import answer_after_flexible_header, decode_answer
 from conformance.assertions.explanations import ILLEGAL_SOFTWARE
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    answer_after_flexible_header,
-    assert_error,
-    assume_served,
-    decode_answer,
-)
 from conformance.assertions.refusals import is_plain
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions

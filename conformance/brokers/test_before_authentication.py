@@ -6,12 +6,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_seen
+from conformance.assertions.assuming import assume_seen
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import advertised_items, api_for, is_requested
 from conformance.assertions.sendable_apis import request_to
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import refuses, summary_of
+from reference_model.judging.agreement import refuses
+from reference_model.judging.outcome_texts import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.other_apis import (

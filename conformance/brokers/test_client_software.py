@@ -14,19 +14,14 @@ from conformance.assertions.answers_after import (
     plain_like,
     unless_explained_by_earlier,
 )
+from conformance.assertions.asserting import assert_error, assert_kept, assert_refused
+from conformance.assertions.assuming import assume_served
+from conformance.assertions.decoding import decode_answer, error_code_of
+from conformance.assertions.errors import violation_context
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_error,
-    assert_kept,
-    assert_refused,
-    assume_served,
-    decode_answer,
-    error_code_of,
-    violation_context,
-)
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.request_parser import is_valid_name
-from reference_model.judging.agreement import summary_of
+from reference_model.judging.outcome_texts import summary_of
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_null_name, requests_with_null_name
 from strategies.field_values import (

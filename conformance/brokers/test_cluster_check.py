@@ -15,16 +15,11 @@ from conformance.assertions.answers_after import (
     plain_like,
     unless_explained_by_earlier,
 )
+from conformance.assertions.asserting import assert_answered, assert_error
+from conformance.assertions.assuming import right_ids
+from conformance.assertions.decoding import decode_answer, error_code_of
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_answered,
-    assert_error,
-    decode_answer,
-    error_code_of,
-    right_ids,
-)
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import (
     BROKER_LISTENERS,

@@ -14,19 +14,16 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.answers_after import answer_after, success_after
+from conformance.assertions.assuming import assume_served
 from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import bytes_after_body, decode_answer
 from conformance.assertions.epochs import assert_epoch_never_fell
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.features import (
     FeatureList,
     assert_features_as_on,
     assert_same_levels,
     responses_at_one_epoch,
-)
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    assume_served,
-    bytes_after_body,
-    decode_answer,
 )
 from conformance.assertions.refusals import decode_success_or_refusal
 from conformance.engine.property_judge import JUDGE

@@ -9,29 +9,21 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.asserting import assert_answered, assert_error, fate_of
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY
 from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    assert_answered,
-    assert_error,
-    decode_answer,
-    fate_of,
-)
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer
 from conformance.assertions.model_agreement import (
     as_read,
     has_ended,
     has_refused_size,
     is_unfinished,
 )
-from conformance.assertions.neighbours import (
-    MALFORMED_HURTS_NOBODY,
-    STOPPED_BY_PART,
-    is_stopped_by_part,
-)
+from conformance.assertions.neighbours import STOPPED_BY_PART, is_stopped_by_part
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
-from reference_model.judging.agreement import summary_of, what_it_did
+from reference_model.judging.outcome_texts import summary_of, what_it_did
 from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (

@@ -9,22 +9,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.asserting import assert_kept
+from conformance.assertions.assuming import assume_served
 from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.explanations import first_unanswered
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    assert_kept,
-    assume_served,
-    decode_answer,
-    payload_of,
-)
 from conformance.assertions.lost_connections import assert_new_connections_served
 from conformance.assertions.neighbours import assert_undisturbed, open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
-from reference_model.judging.agreement import summary_of, what_followed
+from reference_model.judging.outcome_texts import summary_of, what_followed
 from reference_model.judging.same_response import StablePart, stable_part
 from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
 from strategies.any_requests import requests_with_two_faults

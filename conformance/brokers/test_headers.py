@@ -14,16 +14,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.answers_after import plain_like, unless_explained_by_earlier
+from conformance.assertions.asserting import assert_refused
+from conformance.assertions.assuming import assume_served
 from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.errors import violation_context
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.items import names_of
-from conformance.assertions.judging import (
-    assert_refused,
-    assume_served,
-    decode_answer,
-    payload_of,
-    violation_context,
-)
 from conformance.assertions.read_only_apis import (
     assert_served_as_plain,
     exchange_in_turn,

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from conformance.assertions.contradictions import Deviation
-from conformance.assertions.judging import MalformedAnswer, decode_answer
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer
 from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample

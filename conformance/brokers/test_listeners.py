@@ -11,18 +11,10 @@ import pytest
 from hypothesis import assume, example, given, reject, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    assert_same_table,
-    assume_seen,
-    assume_served,
-    decode_answer,
-    decode_elsewhere,
-    error_code_of,
-    key_ranges,
-)
+from conformance.assertions.asserting import assert_error, assert_same_table
+from conformance.assertions.assuming import assume_seen, assume_served
+from conformance.assertions.decoding import decode_answer, decode_elsewhere, error_code_of, key_ranges
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from conformance.assertions.served_tables import assert_table
 from fixtures.client.running_broker import ClientCertificate
 from fixtures.client.tls_stream import TlsShape
@@ -30,7 +22,7 @@ from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused
 from fixtures.model_processes.tls import tls_records_size
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import summary_of
+from reference_model.judging.outcome_texts import summary_of
 from reference_model.profiles.listeners import (
     CLIENT_AUTH_LISTENERS,
     CONTROLLER_LISTENERS,

@@ -11,22 +11,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.asserting import assert_answered
+from conformance.assertions.assuming import assume_served
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY
 from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    assert_answered,
-    assume_served,
-    decode_answer,
-)
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.assertions.neighbours import (
-    MALFORMED_HURTS_NOBODY,
     MIN_AT_ONCE,
     STOPPED_BY_PART,
-    assert_pauses_do_not_matter,
     is_stopped_by_part,
     limits_connections,
     undisturbed,
 )
+from conformance.assertions.pauses import assert_pauses_do_not_matter
 from conformance.brokers.test_frame_ends import HALF_CLOSING_LISTENERS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker

@@ -14,19 +14,15 @@ from conformance.assertions.answers_after import (
     success_after,
     unless_explained_by_earlier,
 )
+from conformance.assertions.assuming import assume_served
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer, ResponseFault, violation_context
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assume_served,
-    decode_answer,
-    violation_context,
-)
 from conformance.assertions.read_only_apis import send_tagged
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.oracle import reactions
 from reference_model.broker.rules.request_parser import Unreadable, skip_tags
-from reference_model.judging.agreement import in_words, summary_of
+from reference_model.judging.outcome_texts import in_words, summary_of
 from reference_model.judging.same_response import stable_part
 from reference_model.profiles.profile import Traits
 from strategies.api_versions import build_request

@@ -11,18 +11,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.assuming import assume_seen, assume_served, assume_unserved, right_ids
+from conformance.assertions.decoding import decode_answer, error_code_of, key_ranges, payload_of
 from conformance.assertions.features import assert_features_as_on
-from conformance.assertions.judging import (
-    assert_error,
-    assume_seen,
-    assume_served,
-    assume_unserved,
-    decode_answer,
-    error_code_of,
-    key_ranges,
-    payload_of,
-    right_ids,
-)
 from conformance.assertions.model_agreement import as_read, has_refused_size, is_unfinished
 from conformance.assertions.proxies import (
     arrived_unchanged,

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from conformance.assertions.items import Item, names_of
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S
 from conformance.assertions.read_only_apis import (
-    assert_all_answered,
-    assert_in_order,
     listed_items,
     produce_items,
     read_only_items,
@@ -24,8 +22,9 @@ from conformance.assertions.read_only_apis import (
     slow_request_of,
     why_unserved,
 )
+from conformance.assertions.response_order import assert_all_answered, assert_in_order
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
+from reference_model.judging.outcome_texts import what_it_did
 from strategies.api_versions import build_request
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Outcome, Request

@@ -12,14 +12,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    assert_error,
-    assert_same_table,
-    assume_served,
-    assume_unserved,
-    decode_answer,
-)
+from conformance.assertions.asserting import assert_error, assert_same_table
+from conformance.assertions.assuming import assume_served, assume_unserved
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import JudgedElsewhere
 from fixtures.client.connection import Connection
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.broker import Broker

@@ -8,10 +8,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.judging import assert_error, decode_answer
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.decoding import decode_answer
 from conformance.assertions.model_agreement import ConversationRunner
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import summary_of
+from reference_model.judging.outcome_texts import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_sasl_steps import (

@@ -10,15 +10,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.answers_after import success_after
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.assuming import assume_served, request_above
+from conformance.assertions.decoding import decode_answer, error_code_of
+from conformance.assertions.errors import violation_context
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_error,
-    assume_served,
-    decode_answer,
-    error_code_of,
-    request_above,
-    violation_context,
-)
 from conformance.assertions.served_tables import assert_table, read_in_layout
 from fixtures.under_test.broker import Broker
 from reference_model.judging.same_response import stable_part

@@ -9,10 +9,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.answers_after import unless_explained_by_earlier
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.items import Item, names_of
-from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.other_apis import (
     advertised_items,
     advertised_table,
@@ -40,7 +41,7 @@ from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import Sweep, oldest_and_newest
 from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
+from reference_model.judging.outcome_texts import what_it_did
 from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
 from strategies.other_apis import (
     bare_requests,

@@ -19,14 +19,15 @@ from conformance.assertions.client_software import (
     fresh_name,
     reading_request,
 )
-from conformance.assertions.judging import Unjudged, payload_of, violation_context
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import Unjudged, violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from proposals import provided
-from reference_model.judging.agreement import summary_of
+from reference_model.judging.outcome_texts import summary_of
 from reference_model.profiles.listeners import SASL_LISTENERS
 from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
 from strategies.field_values import Software

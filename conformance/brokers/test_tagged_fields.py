@@ -16,14 +16,11 @@ from conformance.assertions.answers_after import (
     success_after,
     unless_explained_by_earlier,
 )
+from conformance.assertions.asserting import assert_refused
+from conformance.assertions.assuming import assume_served
+from conformance.assertions.decoding import decode_answer, tag_orders
+from conformance.assertions.errors import violation_context
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_refused,
-    assume_served,
-    decode_answer,
-    tag_orders,
-    violation_context,
-)
 from conformance.assertions.read_only_apis import (
     assert_served_as_plain,
     codes_of_other_api,

@@ -15,12 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.assuming import assume_served, request_above
+from conformance.assertions.decoding import bytes_after_body
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assume_served,
-    bytes_after_body,
-    request_above,
-)
 from conformance.assertions.refusals import decode_success_or_refusal
 from fixtures.client.connection import Connection
 from fixtures.polling import poll_until

@@ -6,18 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.assuming import request_above
+from conformance.assertions.decoding import decode_answer, error_code_of, key_ranges, payload_of
+from conformance.assertions.errors import MalformedAnswer, ResponseFault, Unjudged
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    Unjudged,
-    assert_error,
-    decode_answer,
-    error_code_of,
-    key_ranges,
-    payload_of,
-    request_above,
-)
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
     UnservedRequest,

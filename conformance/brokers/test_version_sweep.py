@@ -13,8 +13,9 @@ from itertools import chain, takewhile
 
 import pytest
 
+from conformance.assertions.decoding import error_code_of
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.items import ranges
-from conformance.assertions.judging import MalformedAnswer, error_code_of
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample

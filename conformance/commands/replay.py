@@ -20,8 +20,8 @@ from clauses.catalogue import CatalogueError
 from clauses.operations import clause_or_row
 from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.contradictions import contradicted_must, is_of_model
+from conformance.assertions.errors import NotSeen, Unjudged
 from conformance.assertions.evidence import evidence_of
-from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option

@@ -17,7 +17,7 @@ from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.cleanup.watchdog import kill_process_group, watchdog
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 _PACKAGES_FOLDER = Path(__file__).parents[2]
 REQUIRED = ("numpy", "pandas", "pyspark")

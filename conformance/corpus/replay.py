@@ -14,7 +14,7 @@ from conformance.corpus.entries import CorpusEntry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.reaction import NotModelled, Reaction
-from reference_model.judging.agreement import difference, summary_of
+from reference_model.judging.outcome_texts import difference, summary_of
 from reference_model.judging.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 

@@ -15,8 +15,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
+from conformance.assertions.errors import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.evidence import evidence_of
-from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.errors import TargetEnded, Unjudged, crash_in_words
 from conformance.assertions.items import (
     Check,
     CrashingItem,
@@ -34,7 +35,6 @@ from conformance.assertions.items import (
     named_in,
     names_of,
 )
-from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.assertions.other_apis import skipped_apis
 from conformance.assertions.sendable_apis import why_skipped
 from conformance.engine.judge import Judge

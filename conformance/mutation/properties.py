@@ -21,7 +21,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.hypothesis_profiles import (
     DEEP_EXAMPLES_PER_PROPERTY,

@@ -17,6 +17,7 @@ from hypothesis.errors import Flaky
 
 from clauses import marks
 from clauses.catalogue import Clause, Role
+from conformance.assertions.clause_ids import V0_ALWAYS_SERVED
 from conformance.assertions.features import (
     lists_features,
     lists_supported_features,
@@ -26,7 +27,6 @@ from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.assertions.unlisted_apis import unlisted_items
-from conformance.assertions.violated_musts import V0_ALWAYS_SERVED
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
 from conformance.engine.hypothesis_profiles import UNSHRUNK, examples_on, profile_name

@@ -21,7 +21,8 @@ from conformance.watch.sightings import (
     UnusableSource,
     is_broker,
 )
-from wire.request_log import MAX_COUNTED, LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import MAX_COUNTED, LogCounts
 
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "

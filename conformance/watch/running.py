@@ -30,7 +30,7 @@ from fixtures.cleanup.unwaited_threads import wait_for_no_thread
 from fixtures.client.running_broker import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5

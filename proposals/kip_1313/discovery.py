@@ -40,15 +40,9 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request
 from wire.frames import SIZE_BYTES
-from wire.headers import (
-    FLEXIBLE_REQUEST_HEADER,
-    INSTANCE_ID_REQUEST_HEADER,
-    NO_INSTANCE_ID,
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    InstanceIdHeader,
-    read_error_code,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER
+from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, read_error_code
+from wire.plain_header import PLAIN_BODY, PLAIN_CLIENT_ID
 
 RECORDED = Path(__file__).with_name("discovery.csv")
 """Where the figures are kept; only a checkout can be recorded to."""

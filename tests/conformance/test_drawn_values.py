@@ -16,17 +16,12 @@ from conformance.assertions.items import Item
 from conformance.engine.planning import checks_of
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.mutation import properties as mutation_properties
-from conformance.mutation.properties import (
-    Property,
-    all_properties,
-    properties_of,
-    proxy_properties,
-)
+from conformance.mutation.properties import Property, all_properties, properties_of, proxy_properties
 from conformance.roles.registry import roles_named
 from proposals import proposals
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import strategies_of
-from wire.headers import PLAIN_CLIENT_ID
+from wire.plain_header import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
 

@@ -10,7 +10,7 @@ import math
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import JudgedElsewhere
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import all_properties

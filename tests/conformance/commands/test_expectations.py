@@ -17,14 +17,7 @@ from fixtures.registry.targets import load_target
 from reports.run.judged_examples import CellKey
 from tests.conformance.suite_runs import SuiteRun
 from tests.reports.recorders import failure_of
-from tests.run_folders import (
-    DEFAULT_CLAUSE,
-    DEFAULT_TARGET,
-    example_row,
-    planned_cell,
-    run_header,
-    write_run,
-)
+from tests.run_folders import DEFAULT_CLAUSE, DEFAULT_TARGET, example_row, planned_cell, run_header, write_run
 from tests.written_failures import write_failure
 
 DEFECT = "reference+tags-descend"

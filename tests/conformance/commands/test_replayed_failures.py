@@ -19,10 +19,7 @@ from conformance.commands.errors import USAGE_ERROR
 from conformance.commands.replay import NoLongerApplies, replay, still_fails
 from conformance.failures.stored_failures import read_failure
 from conformance.mutation import properties as mutation_properties
-from conformance.mutation.properties import (
-    all_properties,
-    holds,
-)
+from conformance.mutation.properties import all_properties, holds
 from conformance.mutation.subjects import broker_with
 from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.judged_target import JudgedTarget

@@ -28,7 +28,8 @@ from conformance.watch.sightings import (
     is_broker,
 )
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
-from wire.request_log import LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import LogCounts
 
 LINES = [line for line, _ in ENTRIES.values()]
 NAMED = ClientIdentity("named", "127.0.0.1", USER, "my-app", "1.2.3")

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import Unjudged, assert_error, decode_answer
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import Unjudged
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.assertions import (
     apis_without_instance_id,

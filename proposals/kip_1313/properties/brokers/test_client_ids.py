@@ -13,7 +13,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.client_software import SLOWEST_LOG_S, fresh_name
-from conformance.assertions.judging import Unjudged, decode_answer, payload_of
+from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.errors import Unjudged
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.assertions import (
