@@ -176,7 +176,7 @@ class TargetRuns:
         finished: Callable[[TargetRun], None],
         tick: Callable[[], None],
     ) -> None:
-        """Run against every target, and leave no process behind, even if an error is raised.
+        """Run against every target, and end the processes even if an error is raised.
 
         `tick` is called several times a second.
         """

@@ -1,4 +1,4 @@
-"""Properties are written in the words of their folder's vocabulary, each of which is used."""
+"""Properties are written in the words of their folder's vocabulary."""
 
 from __future__ import annotations
 
