@@ -18,10 +18,10 @@ def filler(length: int) -> bytes:
 
 def hidden_parts(data: bytes) -> Iterator[slice]:
     """Yield where bytes were replaced by `filler`, at least `MIN_MARK_BYTES` of them."""
-    found = data.find(MARK[:MIN_MARK_BYTES])
-    while found >= 0:
-        end = found + MIN_MARK_BYTES
-        while data[end : end + 1] == MARK[(end - found) % len(MARK) :][:1]:
+    start = data.find(MARK[:MIN_MARK_BYTES])
+    while start >= 0:
+        end = start + MIN_MARK_BYTES
+        while data[end : end + 1] == MARK[(end - start) % len(MARK) :][:1]:
             end += 1
-        yield slice(found, end)
-        found = data.find(MARK[:MIN_MARK_BYTES], end)
+        yield slice(start, end)
+        start = data.find(MARK[:MIN_MARK_BYTES], end)

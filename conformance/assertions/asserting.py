@@ -51,8 +51,10 @@ def assert_same_table(answer: ApiVersionsResponse, expected: ApiVersionsResponse
         expected: the other one.
         where: where the other one came from, for the failure message: "in v0".
     """
-    found, wanted = key_ranges(answer), key_ranges(expected)
-    differing = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+    ranges, expected_ranges = key_ranges(answer), key_ranges(expected)
+    differing = sorted(
+        key for key in ranges.keys() | expected_ranges.keys() if ranges.get(key) != expected_ranges.get(key)
+    )
     assert not differing, f"the table is not the one {where}\nAPI keys that differ: {', '.join(map(str, differing))}"
 
 

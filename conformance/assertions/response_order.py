@@ -48,9 +48,9 @@ def assert_all_answered(exchanges: Sequence[Exchange]) -> None:
     ids = [each.request.correlation_id for each in awaited]
     answered = [_id_of(each.payload) for each in exchanges if each.payload is not None]
     undue = {each.request.correlation_id for each in exchanges}.difference(ids)
-    found = first_difference(ids, answered)
-    if found is not None and found.received_id in undue and found.is_inserted:
-        what = "may have got" if found.is_replaced else "got"
+    difference = first_difference(ids, answered)
+    if difference is not None and difference.received_id in undue and difference.is_inserted:
+        what = "may have got" if difference.is_replaced else "got"
         raise AssertionError(f"a request with acks 0 {what} a response: one has its correlation id")
     if not set(answered) <= set(ids) or len(set(answered)) < len(answered):
         assert_own_ids(exchanges)

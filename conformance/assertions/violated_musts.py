@@ -148,12 +148,12 @@ def fault_of(check: Callable[..., object], *values: object, **named: object) -> 
     return None
 
 
-class _Due(NamedTuple):
+class _RequiredCode(NamedTuple):
     """The error code that a request in a served version has to get.
 
     Attributes:
         code: the code; NONE if the request has to be served.
-        clause: the MUST that another code violates, unless `_CLAUSES_OF_CODES` has a narrower one.
+        clause: the MUST that another code violates, unless `_clause_of_code` knows a narrower one.
     """
 
     code: ErrorCode
@@ -256,7 +256,7 @@ def _own_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
     return key_ranges(decode_answer(plain, api_version=0))
 
 
-def _due(broker: Broker, request: Request) -> _Due | None:
+def _due(broker: Broker, request: Request) -> _RequiredCode | None:
     """Return the expected result of a request in a served version.
 
     Return None if the sources leave it open, or if the suite does not know it.
@@ -264,34 +264,34 @@ def _due(broker: Broker, request: Request) -> _Due | None:
     body, version = request.body, request.api_version
     assert isinstance(body, ApiVersionsRequest)
     if version < FIRST_FLEXIBLE_VERSION:
-        return _Due(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)
+        return _RequiredCode(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)
     software = Software(body.client_software_name, body.client_software_version)
     ids = Ids(body.cluster_id, body.node_id)
     has_ids = version >= FIRST_VERSION_WITH_CLUSTER_CHECK and ids != Ids()
     if any(map(is_illegal_text, software)):
         # Of two faults, no source says which is reported.
-        return None if has_ids else _Due(ErrorCode.INVALID_REQUEST, NAMES_REFUSED)
+        return None if has_ids else _RequiredCode(ErrorCode.INVALID_REQUEST, NAMES_REFUSED)
     if not all(map(is_valid_name, software)):
         return None
     if has_ids:
         return _due_to_ids(broker, ids)
-    return _Due(ErrorCode.NONE, "")
+    return _RequiredCode(ErrorCode.NONE, "")
 
 
-def _due_to_ids(broker: Broker, ids: Ids) -> _Due | None:
+def _due_to_ids(broker: Broker, ids: Ids) -> _RequiredCode | None:
     if (ids.cluster_id is None) is not (ids.node_id == NO_NODE):
-        return _Due(ErrorCode.INVALID_REQUEST, "KIP-1242.only-one-given")
+        return _RequiredCode(ErrorCode.INVALID_REQUEST, "KIP-1242.only-one-given")
     own = broker.identity
     if None in (own.cluster_id, own.node_id) or broker.listener not in BROKER_LISTENERS:
         return None
     if ids.cluster_id != own.cluster_id:
-        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-cluster")
+        return _RequiredCode(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-cluster")
     if ids.node_id != own.node_id:
-        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-node")
-    return _Due(ErrorCode.NONE, "KIP-1242.both-match")
+        return _RequiredCode(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-node")
+    return _RequiredCode(ErrorCode.NONE, "KIP-1242.both-match")
 
 
-def _clause_of_code(exchange: Exchange, due: _Due) -> str:
+def _clause_of_code(exchange: Exchange, due: _RequiredCode) -> str:
     """Return the MUST that a wrong error code violates; empty if there is none about it."""
     code, version = error_code_of(exchange), exchange.request.api_version
     if code is ErrorCode.UNSUPPORTED_VERSION:

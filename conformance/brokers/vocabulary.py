@@ -132,9 +132,9 @@ from conformance.assertions.unlisted_apis import (
     unlisted_skipped,
 )
 from conformance.corpus.entries import CorpusEntry, load_corpus
-from conformance.corpus.replay import Replay
+from conformance.corpus.entry_replay import Replay
 from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.repeating import FailingExample
 from conformance.engine.sweeping import SILENT_ITEMS, Sweep, oldest_and_newest, was_silent

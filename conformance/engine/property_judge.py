@@ -23,7 +23,7 @@ from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds, Repeat
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.second_plays import SecondPlays
 from fixtures.client.patience import Patience

@@ -37,7 +37,7 @@ from conformance.assertions.items import (
 )
 from conformance.assertions.other_apis import skipped_apis
 from conformance.assertions.sendable_apis import why_skipped
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience

@@ -24,7 +24,7 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.client_check import check_clients, unable_to_start
 from conformance.roles.client_needs import NEEDS, unmet_need
 from conformance.roles.role import RoleInRun, unmet_by_suite
-from conformance.roles.stored_targets import Wanted, client_for
+from conformance.roles.stored_targets import ReplayOptions, client_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CHECK, CLIENTS, ChosenClient, chosen_clients, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
@@ -67,9 +67,9 @@ class ClientRole(RoleInRun[ClientUnderTest]):
     def refuse(self) -> None:
         """Refuse a command line that asks for properties of clients without a client."""
         here = self.config.invocation_params.dir
-        asked = [(here / argument.partition("::")[0]).resolve() for argument in self.config.args]
+        paths = [(here / argument.partition("::")[0]).resolve() for argument in self.config.args]
         if not self.config.stash[CLIENTS] and any(
-            path.is_relative_to(folder) for path in asked for folder in self.folders()
+            path.is_relative_to(folder) for path in paths for folder in self.folders()
         ):
             raise pytest.UsageError("these properties judge clients: choose one with --client or --client-cmd")
 
@@ -145,10 +145,10 @@ class ClientRole(RoleInRun[ClientUnderTest]):
 
     @staticmethod
     @contextmanager
-    def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[ClientUnderTest]:
+    def from_stored(failure: StoredFailure, options: ReplayOptions) -> Iterator[ClientUnderTest]:
         """Install the client, and yield it if it works with a healthy broker."""
-        wanted.refuse_brokers()
-        client = client_for(failure, wanted)
+        options.refuse_brokers()
+        client = client_for(failure, options)
         with closing(PlayPool(1)) as pool, client_under_test(client, pool) as judged:
             # Raises if the client fails even with a healthy broker.
             judged.healthy  # noqa: B018

@@ -17,7 +17,7 @@ from conformance.engine.planning import checks_of
 from conformance.failures.drawn_values import KNOWN, UnreadableValues, read_values
 from conformance.mutation import properties as mutation_properties
 from conformance.mutation.properties import Property, all_properties, properties_of, proxy_properties
-from conformance.roles.registry import roles_named
+from conformance.roles.role_registry import roles_named
 from proposals import proposals
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import strategies_of

@@ -11,7 +11,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.errors import JudgedElsewhere
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import all_properties
 from fixtures.client.patience import Patience

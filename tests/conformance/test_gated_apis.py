@@ -16,7 +16,7 @@ from conformance.assertions.items import Item
 from conformance.assertions.other_apis import RefusedAsUnsupported, check_supported
 from conformance.assertions.sendable_apis import is_skipped, request_to
 from conformance.brokers import test_served_versions
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.client.patience import Patience

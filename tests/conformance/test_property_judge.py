@@ -19,7 +19,7 @@ from clauses.catalogue import Clause
 from conformance.assertions.errors import Unjudged
 from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.planning import (
     drop_unneeded,
     stale_expectations,
