@@ -17,8 +17,6 @@ from strategies.odd_frames import build_part
 from wire.exchange import Exchange, Outcome, Request
 
 STOPPED_BY_PART = "while one connection is inside a frame, no other is served"
-
-
 MIN_AT_ONCE = 5
 """So few connections at once are no limit but a fault: a single client of Kafka opens as many."""
 
