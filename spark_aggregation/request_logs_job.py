@@ -3,8 +3,8 @@
     python -m spark_aggregation.request_logs_job URI...
 
 Each URI is a file, a folder or a pattern, on any file system that Hadoop knows. What was counted goes to standard
-output, as `wire.request_log.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark does not
-start here, 10 if a file cannot be read or a disk is full, or for an error of the job itself.
+output, as `wire.request_log_counts.LogCounts` writes it. Exit status: 0, 2 for a path that does not exist, 3 if Spark
+does not start here, 10 if a file cannot be read or a disk is full, or for an error of the job itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from reports.suite_command import SuiteCommand
 from spark_aggregation.errors import PathNotFound, check_path, disk_faults_explained
 from spark_aggregation.session import start_session
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 _COUNTED = StructType([StructField("counted", StringType())])
 """One row per partition: what was counted in it, as text."""

@@ -18,7 +18,8 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_CLIENT_ID, RequestHeader
+from wire.headers import RequestHeader
+from wire.plain_header import PLAIN_CLIENT_ID
 from wire.primitives import INT16_MAX, INT16_MIN, TaggedField
 
 ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)

@@ -17,13 +17,8 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
-from wire.headers import (
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    PLAIN_CORRELATION_ID,
-    PLAIN_REQUEST_HEADER,
-    plain_header,
-)
+from wire.header_versions import PLAIN_REQUEST_HEADER
+from wire.plain_header import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, plain_header
 from wire.primitives import (
     INT32_MAX,
     INT32_MIN,

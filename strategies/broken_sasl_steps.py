@@ -14,7 +14,9 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES
-from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, RequestHeader, plain_header
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER
+from wire.headers import RequestHeader
+from wire.plain_header import plain_header
 from wire.primitives import (
     INT16_MAX,
     INT16_MIN,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from strategies.weights import one_branch
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION
+from wire.plain_header import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION
 from wire.primitives import (
     INT16_MAX,
     INT32_MAX,

@@ -20,8 +20,8 @@ from uuid import UUID
 from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.fields import Field, FieldType
-from wire.headers import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION, plain_header
 from wire.message_schemas import Api
+from wire.plain_header import PLAIN_CLIENT_ID, PLAIN_SOFTWARE_VERSION, plain_header
 
 FILE = Path(__file__).with_name("minimal_requests.toml")
 CORRELATION_ID = 7

@@ -15,7 +15,8 @@ from strategies.weights import one_branch
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
-from wire.headers import CLIENT_ID_LENGTH_END, PLAIN_CORRELATION_ID
+from wire.headers import CLIENT_ID_LENGTH_END
+from wire.plain_header import PLAIN_CORRELATION_ID
 from wire.primitives import INT32_MAX, INT32_MIN, write_int32
 
 OTHER_PROTOCOLS: Mapping[str, bytes] = {

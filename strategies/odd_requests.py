@@ -26,16 +26,14 @@ from wire.api_versions import (
 )
 from wire.codec import TAG_SECTION, encode
 from wire.exchange import Request, encode_request
-from wire.headers import (
+from wire.header_versions import (
     FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
-    NO_INSTANCE_ID,
-    PLAIN_BODY,
-    PLAIN_CORRELATION_ID,
     PLAIN_REQUEST_HEADER,
-    plain_header,
     request_header_version,
 )
+from wire.headers import NO_INSTANCE_ID
+from wire.plain_header import PLAIN_BODY, PLAIN_CORRELATION_ID, plain_header
 from wire.primitives import (
     INT16_MAX,
     INT16_MIN,

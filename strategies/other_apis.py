@@ -16,14 +16,8 @@ from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.field_values import client_ids
 from wire import api_keys
 from wire.exchange import Request, encode_request
-from wire.headers import (
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    PLAIN_CORRELATION_ID,
-    PLAIN_REQUEST_HEADER,
-    plain_header,
-    request_header_version,
-)
+from wire.header_versions import PLAIN_REQUEST_HEADER, request_header_version
+from wire.plain_header import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, plain_header
 from wire.primitives import INT16_MAX, INT16_MIN, NO_TAGS
 
 KNOWN_KEYS = st.integers(0, 99)

@@ -16,18 +16,9 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import (
-    FLEXIBLE_REQUEST_HEADER,
-    INSTANCE_ID_REQUEST_HEADER,
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    PLAIN_INSTANCE_ID,
-    InstanceIdHeader,
-    Layout,
-    RequestHeader,
-    plain_header,
-    request_header_version,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER, Layout, request_header_version
+from wire.headers import InstanceIdHeader, RequestHeader
+from wire.plain_header import PLAIN_BODY, PLAIN_CLIENT_ID, PLAIN_INSTANCE_ID, plain_header
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +32,7 @@ class Request:
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
         layout: the layout of the request and its response if it comes from a schema.
         has_response: whether a response is due; the protocol has none to Produce with acks 0.
-        is_hidden: whether the bytes have something else in place of a token that was sent, see `wire.hidden_secrets`.
+        is_hidden: whether the bytes have something else in place of a token that was sent, see `wire.hidden_tokens`.
     """
 
     data: bytes

@@ -24,16 +24,9 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.headers import (
-    HEADER_VERSIONS,
-    PLAIN_CLIENT_ID,
-    PLAIN_CORRELATION_ID,
-    Layout,
-    ResponseHeader,
-    Schema,
-    header_version,
-    plain_header,
-)
+from wire.header_versions import HEADER_VERSIONS, Layout, Schema, header_version
+from wire.headers import ResponseHeader
+from wire.plain_header import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, plain_header
 from wire.primitives import TaggedField
 
 _ARRAY = "[]"

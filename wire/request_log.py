@@ -1,4 +1,4 @@
-"""Reader and counter of the entries of a broker's request log.
+"""Reader of the entries of a broker's request log.
 
 Entries report headers of requests in another notation than bytes.
 
@@ -9,21 +9,18 @@ operator's choice.
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
+from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 from wire.foreign_json import read_foreign_json
 
 ENTRY = b"Completed request:"
 MAX_REMEMBERED = 50_000
 """How many different entries are remembered: most lines of a log say what an earlier one said."""
-
 UNKNOWN_SOFTWARE = "unknown"
 """What Kafka writes for the name and the version of a client that sent none."""
 _NULL = "null"
@@ -67,7 +64,6 @@ _FORMS = (
     *((head, _TAIL_TEXT, b" from connection ") for head in _HEADS_TEXT),
 )
 """Beginning and end of each form, and what the end begins with."""
-
 _TABLE_ROW = re.compile(
     rb'\{"apiKey":(\d+),"minVersion":(\d+),"maxVersion":(\d+)|\{api_key=(\d+),min_version=(\d+),max_version=(\d+)'
 )
@@ -90,12 +86,6 @@ API_KEYS_BY_NAME = {
     "FetchRequest": FETCH_KEY,
     "ControlledShutdownRequest": CONTROLLED_SHUTDOWN_KEY,
 }
-
-
-MAX_COUNTED = 100_000
-"""How many different requests are counted; further ones are left out."""
-_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
-"""What `LogCounts` counts besides requests."""
 
 
 class LoggedRequest(NamedTuple):
@@ -263,81 +253,3 @@ def _address(host: str) -> str:
         return str(ip_address(host.strip("[]").partition("%")[0]))
     except ValueError:
         return host
-
-
-class LogCounts:
-    """Counts the requests that lines of request logs report.
-
-    Attributes:
-        requests: how often each request was reported.
-        forwarded: entries of requests that another broker has passed on; that broker's log has them as well.
-        unreadable: lines with an entry that cannot be read.
-        other_lines: lines without an entry.
-        left_out: entries that were not counted because there were too many different requests.
-        tables: the table of versions that each listener answers, by its address; lowest and highest version by API key.
-    """
-
-    def __init__(self) -> None:
-        self.requests: Counter[LoggedRequest] = Counter()
-        self.forwarded = self.unreadable = self.other_lines = self.left_out = 0
-        self.tables: dict[str, dict[int, tuple[int, int]]] = {}
-
-    def count(self, lines: Iterable[bytes]) -> None:
-        """Count the requests of further lines, without their line ends."""
-        for line in lines:
-            if ENTRY not in line:
-                self.other_lines += 1
-                continue
-            try:
-                request = read_entry(line)
-            except ValueError:
-                self.unreadable += 1
-                continue
-            self._add(request)
-            if request is not None and request.api_key == API_VERSIONS_KEY:
-                self._learn(*read_table(line))
-
-    def merge(self, other: LogCounts) -> None:
-        """Add what was counted elsewhere."""
-        for request, times in other.requests.items():
-            self._add(request, times)
-        for address, table in other.tables.items():
-            self._learn(address, table)
-        for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def take_requests(self) -> Counter[LoggedRequest]:
-        """Return the requests counted since the last call."""
-        taken, self.requests = self.requests, Counter()
-        return taken
-
-    def to_json(self) -> str:
-        """Return what was counted as text, for another program."""
-        requests = [[*request, times] for request, times in self.requests.items()]
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return json.dumps({"requests": requests, "tables": self.tables, **numbers})
-
-    @classmethod
-    def from_json(cls, text: str) -> LogCounts:
-        """Return what `to_json` has written."""
-        written, counts = json.loads(text), cls()
-        for *request, times in written["requests"]:
-            counts.requests[LoggedRequest(*request)] = times
-        for address, table in written["tables"].items():
-            counts.tables[address] = {int(key): (lowest, highest) for key, (lowest, highest) in table.items()}
-        for name in _NUMBERS:
-            setattr(counts, name, written[name])
-        return counts
-
-    def _add(self, request: LoggedRequest | None, times: int = 1) -> None:
-        if request is None:
-            self.forwarded += times
-        elif request in self.requests or len(self.requests) < MAX_COUNTED:
-            self.requests[request] += times
-        else:
-            self.left_out += times
-
-    def _learn(self, address: str, table: Mapping[int, tuple[int, int]]) -> None:
-        # The response to an unsupported version has less in it.
-        if len(table) > len(self.tables.get(address, ())):
-            self.tables[address] = dict(table)

@@ -13,12 +13,9 @@ from wire.codec import TAG_SECTION, encode
 from wire.described_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from wire.exchange import Request, encode_request
 from wire.frames import encode_frame
-from wire.headers import (
-    CORRELATION_ID_BYTES,
-    FLEXIBLE_REQUEST_HEADER,
-    PLAIN_REQUEST_HEADER,
-    plain_header,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER
+from wire.headers import CORRELATION_ID_BYTES
+from wire.plain_header import plain_header
 from wire.primitives import NO_TAGS
 
 PLAIN = "PLAIN"

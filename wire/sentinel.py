@@ -9,7 +9,7 @@ from functools import cache
 
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request, encode_request
-from wire.headers import plain_header
+from wire.plain_header import plain_header
 from wire.sasl import handshake_request
 
 SENTINEL_CORRELATION_ID = 0x5E471E1

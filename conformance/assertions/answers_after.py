@@ -13,9 +13,10 @@ from contextlib import contextmanager
 
 from hypothesis import reject
 
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.explanations import ILLEGAL_SOFTWARE
 from conformance.assertions.histories import exchange_after, what_came_before
-from conformance.assertions.judging import MalformedAnswer, decode_answer
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.histories import ConnectionHistory

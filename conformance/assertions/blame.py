@@ -15,7 +15,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from conformance.assertions.asserting import assert_error, assert_kept
+from conformance.assertions.clause_ids import ANSWERS_IN_ORDER, CORRELATION_ID_ECHOED, SIZE_PREFIX_EXACT
 from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import answer_after_flexible_header, decode_answer, error_code_of, payload_of
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault
 from conformance.assertions.explanations import (
     AFTER_SAME,
     ILLEGAL_SOFTWARE,
@@ -24,29 +28,10 @@ from conformance.assertions.explanations import (
     follows_an_answer,
 )
 from conformance.assertions.histories import what_came_before
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    ResponseFault,
-    answer_after_flexible_header,
-    assert_error,
-    assert_kept,
-    decode_answer,
-    error_code_of,
-    payload_of,
-)
 from conformance.assertions.lost_connections import lost_at_random, lost_while_opening
 from conformance.assertions.plain_controls import surplus_after_plain
 from conformance.assertions.related_ids import restricted_ids
-from conformance.assertions.violated_musts import (
-    ID_ECHOED,
-    IN_ORDER,
-    SIZE_EXACT,
-    ViolatedMust,
-    ViolatesAnother,
-    clause_of_plain,
-    fault_of,
-)
+from conformance.assertions.violated_musts import ViolatedMust, ViolatesAnother, clause_of_plain, fault_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals import proposals
@@ -94,7 +79,7 @@ def _explained(broker: Broker, error: MalformedAnswer, clauses: Collection[str])
         if error.fault in (ResponseFault.NO_ANSWER, ResponseFault.NOT_KEPT):
             restricted = restricted_ids(broker)
             if restricted is not None:
-                return _unless_in(clauses, "a plain request", restricted, ID_ECHOED)
+                return _unless_in(clauses, "a plain request", restricted, CORRELATION_ID_ECHOED)
         out_of_step = _surplus_after_a_plain_response(broker, error)
         if out_of_step is not None:
             return _unless_in(clauses, *out_of_step)
@@ -168,7 +153,7 @@ def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> t
     if found is None:
         return None
     what = f"a plain request of ApiVersions v{found.exchange.request.api_version}"
-    return what, found, IN_ORDER if found.exchange.came_twice else SIZE_EXACT
+    return what, found, ANSWERS_IN_ORDER if found.exchange.came_twice else SIZE_PREFIX_EXACT
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:

@@ -73,10 +73,10 @@ def refused_for_good(recording: Recording) -> int | None:
     Return None if the client tried a lower version after the first refusal, if version 0 was refused last, or if no
     version was refused.
     """
-    asked = [move for move in History(recording).moves if move.request.is_about_versions]
-    refusals = [index for index, move in enumerate(asked) if move.response_kind is ResponseKind.REFUSAL]
+    moves = [move for move in History(recording).moves if move.request.is_about_versions]
+    refusals = [index for index, move in enumerate(moves) if move.response_kind is ResponseKind.REFUSAL]
     if not refusals:
         return None
-    refused = asked[refusals[-1]].request.api_version
-    later = (move.request.api_version for move in asked[refusals[0] + 1 :])
+    refused = moves[refusals[-1]].request.api_version
+    later = (move.request.api_version for move in moves[refusals[0] + 1 :])
     return None if refused == 0 or any(version < refused for version in later) else refused

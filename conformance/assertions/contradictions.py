@@ -13,27 +13,25 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from conformance.assertions.blame import blamed_clause
-from conformance.assertions.histories import Before, what_came_before
-from conformance.assertions.judging import MalformedAnswer, payload_of
-from conformance.assertions.violated_musts import (
+from conformance.assertions.clause_ids import (
+    ANSWERS_IN_ORDER,
     CLIENT_ID_FREE,
-    ID_ECHOED,
-    IN_ORDER,
-    KEPT,
-    TAGS_IGNORED,
-    UNPARSED,
-    ViolatedMust,
-    fault_of,
-    is_never_refused,
-    violated_must,
+    CORRELATION_ID_ECHOED,
+    UNKNOWN_TAGS_IGNORED,
+    UNPARSED_WHEN_UNSUPPORTED,
+    WELL_FORMED_NEVER_CLOSED,
 )
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import MalformedAnswer
+from conformance.assertions.histories import Before, what_came_before
+from conformance.assertions.violated_musts import ViolatedMust, fault_of, is_never_refused, violated_must
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.field_values import Software
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Exchange, Outcome, Request
-from wire.headers import PLAIN_CLIENT_ID
+from wire.plain_header import PLAIN_CLIENT_ID
 
 OF_MODEL = "MODEL."
 """How the ids of the clauses about the model begin."""
@@ -87,7 +85,7 @@ def _violation(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     fault = fault_of(payload_of, exchange)
     if fault is None or not is_never_refused(broker, exchange.request):
         return None
-    return ViolatedMust(KEPT, fault)
+    return ViolatedMust(WELL_FORMED_NEVER_CLOSED, fault)
 
 
 def _confirmed_clause(broker: Broker, before: Before, exchange: Exchange, found: ViolatedMust) -> str | None:
@@ -95,15 +93,15 @@ def _confirmed_clause(broker: Broker, before: Before, exchange: Exchange, found:
 
     Return None if no plainer request shows it, or if a plain request alone does.
     """
-    if found.clause == KEPT:
+    if found.clause == WELL_FORMED_NEVER_CLOSED:
         # What a target may refuse it may close the connection for.
         before = before.only(lambda each: is_never_refused(broker, each))
     is_served = exchange.request.api_version <= broker.max_version
     for request, clause in _plainer(exchange.request, found.clause, is_served=is_served):
         again = _violation(broker, before.exchange(broker, request))
         if again is not None and again.clause == found.clause:
-            if found.clause == ID_ECHOED and before.in_its_write:
-                return IN_ORDER
+            if found.clause == CORRELATION_ID_ECHOED and before.in_its_write:
+                return ANSWERS_IN_ORDER
             return blamed_clause(broker, found) if clause == found.clause else clause
     return None
 
@@ -133,10 +131,10 @@ def _plainer(request: Request, clause: str, *, is_served: bool) -> Iterator[tupl
     if not is_served:
         # What its body has must not matter.
         yield build_request(version=request.api_version), clause
-    yield plainer(), clause if is_served else UNPARSED
-    if clause == ID_ECHOED:
+    yield plainer(), clause if is_served else UNPARSED_WHEN_UNSUPPORTED
+    if clause == CORRELATION_ID_ECHOED:
         yield plainer(correlation_id=header.correlation_id), clause
     if header.unknown_tagged_fields or body.unknown_tagged_fields:
-        yield plainer(with_tags=True), TAGS_IGNORED
+        yield plainer(with_tags=True), UNKNOWN_TAGS_IGNORED
     if header.client_id != PLAIN_CLIENT_ID:
         yield plainer(client_id=header.client_id), CLIENT_ID_FREE

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from wire.exchange import Exchange
 from wire.headers import read_correlation_id
 

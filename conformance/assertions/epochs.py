@@ -9,8 +9,6 @@ from fixtures.client.epoch_watch import Fall, NamedEpoch
 from fixtures.under_test.broker import Broker
 from wire.exchange import Step
 
-EPOCH_MONOTONE = "FEATURES.epoch-monotone"
-
 
 class EpochFell(AssertionError):
     """A response names a lower epoch than one that had arrived before its request was sent.

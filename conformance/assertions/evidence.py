@@ -6,7 +6,7 @@ shows counts if a control was fast enough next to it, and what bytes show counts
 
 from __future__ import annotations
 
-from conformance.assertions.judging import MalformedAnswer
+from conformance.assertions.errors import MalformedAnswer
 from reports.repeats import ShownBy
 from wire.exchange import Outcome
 

@@ -12,27 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from conformance.assertions.histories import Before, has_ids, what_came_before
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    error_code_of,
-    payload_of,
-)
-from conformance.assertions.violated_musts import (
-    IN_ORDER,
-    KEPT,
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.clause_ids import (
+    ANSWERS_IN_ORDER,
     NAMES_ACCEPTED,
     NAMES_REFUSED,
-    OLDER_WITHOUT_IDS,
-    SAME_TABLE,
-    SIZE_EXACT,
-    ViolatedMust,
-    fault_of,
-    is_never_refused,
-    violated_must,
+    NEITHER_GIVEN,
+    OLDER_VERSIONS_UNCHECKED,
+    REVERT_TO_V0_ON_SAME_CONNECTION,
+    SAME_TABLE_AT_EVERY_VERSION,
+    SIZE_PREFIX_EXACT,
+    WELL_FORMED_NEVER_CLOSED,
 )
+from conformance.assertions.decoding import error_code_of, payload_of
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
+from conformance.assertions.histories import Before, has_ids, what_came_before
+from conformance.assertions.violated_musts import ViolatedMust, fault_of, is_never_refused, violated_must
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.request_parser import is_valid_name
 from strategies.api_versions import build_request
@@ -42,8 +37,6 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
 
-NO_IDS = "KIP-1242.neither-given"
-REVERTS = "KIP-35.revert-to-v0-on-same-connection"
 ILLEGAL_SOFTWARE = Software("a_b", "1")
 """A pinned example of the clause about refused names."""
 WITH_ILLEGAL_NAME = "a plain request with an illegal software name"
@@ -120,7 +113,7 @@ def _of_client_id(broker: Broker, error: MalformedAnswer) -> Explanation | None:
     fault = fault_of(payload_of, broker.exchange_apart(sent))
     if fault is None or fault.fault is not error.fault:
         return None
-    return Explanation(WITH_CLIENT_ID, fault, SIZE_EXACT)
+    return Explanation(WITH_CLIENT_ID, fault, SIZE_PREFIX_EXACT)
 
 
 def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | None:
@@ -130,7 +123,7 @@ def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | 
     found = first_unanswered(broker, 2)
     if found is None or found.exchange.outcome is not error.exchange.outcome:
         return None
-    return Explanation(SECOND_REQUEST, found, KEPT, frozenset({IN_ORDER}))
+    return Explanation(SECOND_REQUEST, found, WELL_FORMED_NEVER_CLOSED, frozenset({ANSWERS_IN_ORDER}))
 
 
 def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> Explanation | None:
@@ -145,7 +138,7 @@ def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> E
         found = _fault_after(broker, before, version, error)
         if found is not None:
             clause = _clause_after(broker, before, version, error, found)
-            return Explanation(AFTER_SAME, found.error, clause, frozenset({IN_ORDER}))
+            return Explanation(AFTER_SAME, found.error, clause, frozenset({ANSWERS_IN_ORDER}))
     return None
 
 
@@ -155,7 +148,7 @@ def _fault_after(broker: Broker, before: Before, version: int, error: MalformedA
         return None
     exchange = before.exchange(broker, build_request(version=version))
     missing = fault_of(payload_of, exchange)
-    found = violated_must(broker, exchange) if missing is None else ViolatedMust(KEPT, missing)
+    found = violated_must(broker, exchange) if missing is None else ViolatedMust(WELL_FORMED_NEVER_CLOSED, missing)
     return found if found is not None and _is_same_fault(found.error, error) else None
 
 
@@ -165,15 +158,15 @@ def _clause_after(broker: Broker, before: Before, version: int, error: Malformed
         return found.clause
     refused = before.only(lambda each: not 0 <= each.api_version <= broker.max_version)
     if _fault_after(broker, refused, version, error) is not None:
-        return REVERTS
+        return REVERT_TO_V0_ON_SAME_CONNECTION
     if found.clause == NAMES_ACCEPTED:
         with_ids = before.only(has_ids)
         if _fault_after(broker, with_ids, version, error) is None:
             return found.clause
-        return NO_IDS if version >= FIRST_VERSION_WITH_CLUSTER_CHECK else OLDER_WITHOUT_IDS
+        return NEITHER_GIVEN if version >= FIRST_VERSION_WITH_CLUSTER_CHECK else OLDER_VERSIONS_UNCHECKED
     # The clause about all versions is judged by single requests.
     is_old = 0 < version < FIRST_FLEXIBLE_VERSION
-    return SAME_TABLE if is_old and error.fault is ResponseFault.UNDECODABLE else found.clause
+    return SAME_TABLE_AT_EVERY_VERSION if is_old and error.fault is ResponseFault.UNDECODABLE else found.clause
 
 
 def _is_same_fault(found: AssertionError, error: MalformedAnswer) -> bool:

@@ -10,19 +10,15 @@ from enum import StrEnum
 
 from hypothesis import assume
 
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    assume_seen,
-    decode_answer,
-    decode_elsewhere,
-)
+from conformance.assertions.assuming import assume_seen
+from conformance.assertions.clause_ids import SAME_LEVELS_AT_ONE_EPOCH
+from conformance.assertions.decoding import decode_answer, decode_elsewhere
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.exchange import Exchange
 
-SAME_LEVELS = "FEATURES.same-levels-at-one-epoch"
 TRIES_FOR_ONE_EPOCH = 2
 """How often two listeners are asked until both name the same epoch; that of a broker with KRaft grows twice a
 second."""
@@ -101,7 +97,7 @@ def assert_features_as_on(
     lost = {kind: kind.names(there) for kind in kinds if kind.names(there) and not kind.names(here)}
     if of_one_node and [*lost] == [FeatureList.FINALIZED] and _is_at_one_epoch(here, there):
         raise JudgedElsewhere(
-            f"the listener lists no finalized feature at the epoch at which {other} lists some (judged by {SAME_LEVELS})"
+            f"the listener lists no finalized feature at the epoch at which {other} lists some (judged by {SAME_LEVELS_AT_ONE_EPOCH})"
         )
     assert not lost, "; ".join(
         f"the response lists no {kind} feature, that of {other} lists {', '.join(names)}"

@@ -9,7 +9,8 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from conformance.assertions.judging import MalformedAnswer, decode_answer
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer
 from fixtures.under_test.broker import Broker
 
 

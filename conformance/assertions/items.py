@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import NamedTuple
 
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from fixtures.under_test.broker import Broker
 from wire.exchange import Exchange
 

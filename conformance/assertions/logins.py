@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.items import Item, Problem, names_of
-from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
 from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import NoTableReadable
 from conformance.assertions.read_only_apis import listed_items, request_of
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import refuses, what_it_did
+from reference_model.judging.agreement import refuses
+from reference_model.judging.outcome_texts import what_it_did
 from wire.api_versions import ApiVersionsResponse
 from wire.described_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from wire.error_codes import ErrorCode

@@ -14,8 +14,10 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from conformance.assertions.judging import JudgedElsewhere, payload_of
-from conformance.assertions.violated_musts import KEPT, ViolatesAnother
+from conformance.assertions.clause_ids import WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import JudgedElsewhere
+from conformance.assertions.violated_musts import ViolatesAnother
 from fixtures.client.connection import Connection
 from fixtures.errors import AuthenticationFailed, ConnectionFailed, HarnessError, NotServed
 from fixtures.under_test.broker import Broker
@@ -63,8 +65,8 @@ class LostAtRandom(ViolatesAnother):
     """An example met a lost connection; the violation is what plain requests on new connections show."""
 
     def __init__(self, violation: ConnectionsLost) -> None:
-        reason = f"{_first_line(violation)} (judged by {KEPT})"
-        super().__init__(reason, clause=KEPT, violation=violation, steps=violation.steps)
+        reason = f"{_first_line(violation)} (judged by {WELL_FORMED_NEVER_CLOSED})"
+        super().__init__(reason, clause=WELL_FORMED_NEVER_CLOSED, violation=violation, steps=violation.steps)
 
 
 class LostWhileShared(JudgedElsewhere):
@@ -126,7 +128,7 @@ def lost_at_random(broker: Broker, clauses: Collection[str]) -> JudgedElsewhere 
             unless other processes ask the target as well.
     """
     lost = _lost_exchanges(broker.journal)
-    if (KEPT in clauses and not broker.is_shared) or not lost:
+    if (WELL_FORMED_NEVER_CLOSED in clauses and not broker.is_shared) or not lost:
         return None
     with suppress(HarnessError):
         found = _control(broker)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from hypothesis import reject
 
 from conformance.assertions.contradictions import Deviation
-from conformance.assertions.judging import decode_answer
+from conformance.assertions.decoding import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.client.connection import Connection
 from fixtures.errors import NoCredentials
@@ -30,7 +30,8 @@ from reference_model.broker.rules.connection_states import (
 from reference_model.broker.rules.oracle import NO_CREDENTIALS, first_state, reactions
 from reference_model.broker.rules.reaction import AnswerKind, NotModelled, Reaction, closed
 from reference_model.broker.rules.sasl import Credentials, SaslConfiguration
-from reference_model.judging.agreement import Agreement, difference, summary_of
+from reference_model.judging.agreement import Agreement
+from reference_model.judging.outcome_texts import difference, summary_of
 from reference_model.judging.stored_inputs import cut_frames
 from reference_model.profiles.profile import Profile
 from strategies.api_versions import build_request

@@ -19,8 +19,8 @@ from conformance.assertions.client_moves import (
     check_environment,
 )
 from conformance.assertions.client_success import REFUSES_NEEDLESSLY, SAYS_NOTHING
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.evidence import ShownByTime, assert_in_time
-from conformance.assertions.judging import Unjudged
 from conformance.assertions.messages import message_of
 from conformance.assertions.missing_support import missing_for, names_what_is_missing
 from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary

@@ -10,20 +10,15 @@ from collections.abc import Collection, Iterator
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.errors import MalformedAnswer, ResponseFault, Unjudged
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    Unjudged,
-    decode_answer,
-    payload_of,
-)
 from conformance.assertions.sendable_apis import is_skipped, request_to
 from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
+from reference_model.judging.outcome_texts import what_it_did
 from strategies.other_apis import build_bare_request
 from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion

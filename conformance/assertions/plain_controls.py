@@ -5,15 +5,12 @@ Each plain request is sent once in a run.
 
 from __future__ import annotations
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    decode_answer,
-)
+from conformance.assertions.asserting import assert_error
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_followed
+from reference_model.judging.outcome_texts import what_followed
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import probe_request

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import reject
 
-from conformance.assertions.judging import MalformedAnswer, decode_answer
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import MalformedAnswer
 from strategies.cluster_ids import Ids
 from strategies.field_values import PLAIN_SOFTWARE, Software
 from wire.api_versions import ApiVersionsResponse

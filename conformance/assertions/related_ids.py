@@ -8,7 +8,7 @@ answers the first request of a connection and few others, whatever they ask for.
 
 from __future__ import annotations
 
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request

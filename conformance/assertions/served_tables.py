@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_same_table,
-    bytes_after_body,
-    decode_answer,
-)
+from conformance.assertions.asserting import assert_same_table
+from conformance.assertions.decoding import bytes_after_body, decode_answer
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from wire.api_versions import ApiVersionsResponse
 from wire.exchange import Exchange
 

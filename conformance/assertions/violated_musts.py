@@ -12,17 +12,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from clauses.catalogue import Level, catalogue
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    assert_same_table,
-    decode_answer,
-    error_code_of,
-    key_ranges,
+from conformance.assertions.asserting import assert_error, assert_same_table
+from conformance.assertions.clause_ids import (
+    CORRELATION_ID_ECHOED,
+    ERROR_CODE_FIRST,
+    EVERY_ADVERTISED_VERSION_SERVED,
+    NAMES_ACCEPTED,
+    NAMES_REFUSED,
+    NEITHER_GIVEN,
+    OLDER_VERSIONS_UNCHANGED,
+    OLDER_VERSIONS_UNCHECKED,
+    SAME_TABLE_AT_EVERY_VERSION,
+    SIZE_PREFIX_EXACT,
+    TABLE_BEFORE_AUTHENTICATION,
+    UNKNOWN_VERSION_GIVES_35,
+    UNSUPPORTED_RANGE_IS_TRUE,
+    UNSUPPORTED_VERSION_ANSWERED_IN_V0,
+    UNSUPPORTED_VERSION_NAMES_RANGE,
+    V0_ALWAYS_SERVED,
+    WELL_FORMED_NEVER_CLOSED,
 )
+from conformance.assertions.correlation_ids import assert_own_ids
+from conformance.assertions.decoding import decode_answer, error_code_of, key_ranges
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault
 from conformance.assertions.plain_controls import is_served_after_login
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -41,28 +53,6 @@ from wire.api_versions import (
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request, Step, encode_request
 from wire.headers import InstanceIdHeader, read_error_code
-
-V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
-"""The clause that can be judged whatever the target answers."""
-EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
-BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
-UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
-ERROR_CODE = "KIP-35.error-code-first"
-SAME_TABLE = "KIP-35.same-table-at-every-version"
-IN_ORDER = "PROTOCOL.answers-in-order"
-ID_ECHOED = "PROTOCOL.correlation-id-echoed"
-CLIENT_ID_FREE = "PROTOCOL.client-id-free"
-KEPT = "PROTOCOL.well-formed-never-closed"
-SIZE_EXACT = "PROTOCOL.size-prefix-exact"
-TAGS_IGNORED = "KIP-482.unknown-tags-ignored"
-NAMES_ACCEPTED = "KIP-511.names-accepted"
-NAMES_REFUSED = "KIP-511.names-refused"
-UNPARSED = "KIP-511.unparsed-when-unsupported"
-V0_LAYOUT = "KIP-511.unsupported-version-answered-in-v0"
-NAMES_RANGE = "KIP-511.unsupported-version-names-range"
-RANGE_IS_TRUE = "KIP-511.unsupported-range-is-true"
-OLDER_WITHOUT_NAME = "KIP-511.older-versions-unchanged"
-OLDER_WITHOUT_IDS = "KIP-1242.older-versions-unchecked"
 
 
 class ViolatedMust(NamedTuple):
@@ -104,33 +94,33 @@ def clause_of_plain(broker: Broker, plain: MalformedAnswer) -> str:
         # Nothing else is judged without a readable table.
         return V0_ALWAYS_SERVED
     if plain.fault is ResponseFault.NOT_KEPT:
-        return KEPT
+        return WELL_FORMED_NEVER_CLOSED
     if plain.fault is ResponseFault.OTHER_ID:
-        return ID_ECHOED
+        return CORRELATION_ID_ECHOED
     version = exchange.request.api_version
     if plain.fault is ResponseFault.FRAME and 0 <= version <= highest:
-        return SIZE_EXACT
+        return SIZE_PREFIX_EXACT
     is_served = 0 <= version <= highest and plain.fault is not ResponseFault.SURPLUS
     if is_served and is_served_after_login(broker, version):
-        return BEFORE_AUTHENTICATION
+        return TABLE_BEFORE_AUTHENTICATION
     if version == 0 and plain.fault is not ResponseFault.SURPLUS:
         return V0_ALWAYS_SERVED
     if version < 0:
         # No other clause is about negative versions.
         return "KIP-35.negative-version-gives-35"
     if plain.fault is ResponseFault.NO_ERROR_CODE:
-        return ERROR_CODE
+        return ERROR_CODE_FIRST
     if version > highest:
         return _clause_of_refused(plain)
     # The sweep that judges every version of other listeners authenticates first.
-    whole = BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_VERSION_SERVED
+    whole = TABLE_BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_ADVERTISED_VERSION_SERVED
     return _clause_of_served(plain, whole)
 
 
 def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
     version = plain.exchange.request.api_version
     if plain.fault is ResponseFault.SURPLUS:
-        return SIZE_EXACT
+        return SIZE_PREFIX_EXACT
     if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
         return every_version
     return "KIP-511.v3-body-flexible"
@@ -138,15 +128,15 @@ def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
 
 def _clause_of_refused(plain: MalformedAnswer) -> str:
     if plain.fault in (ResponseFault.NO_ANSWER, ResponseFault.FRAME):
-        return UNKNOWN_REFUSED
+        return UNKNOWN_VERSION_GIVES_35
     payload = plain.exchange.payload or b""
     flexible = response_after_tag_section(plain.exchange.request, payload)
     code = read_error_code(payload) if flexible is None else flexible.error_code
     if code is None:
-        return ERROR_CODE
+        return ERROR_CODE_FIRST
     # A version that is served instead is not written in the layout of a refusal either.
     is_refusal = code == ErrorCode.UNSUPPORTED_VERSION
-    return V0_LAYOUT if is_refusal else UNKNOWN_REFUSED
+    return UNSUPPORTED_VERSION_ANSWERED_IN_V0 if is_refusal else UNKNOWN_VERSION_GIVES_35
 
 
 def fault_of(check: Callable[..., object], *values: object, **named: object) -> MalformedAnswer | None:
@@ -158,12 +148,12 @@ def fault_of(check: Callable[..., object], *values: object, **named: object) -> 
     return None
 
 
-class _Due(NamedTuple):
+class _RequiredCode(NamedTuple):
     """The error code that a request in a served version has to get.
 
     Attributes:
         code: the code; NONE if the request has to be served.
-        clause: the MUST that another code violates, unless `_CLAUSES_OF_CODES` has a narrower one.
+        clause: the MUST that another code violates, unless `_clause_of_code` knows a narrower one.
     """
 
     code: ErrorCode
@@ -179,7 +169,7 @@ def violated_must(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
         return None
     fault = fault_of(assert_own_ids, [exchange])
     if fault is not None:
-        return _of_must(broker, ID_ECHOED, fault)
+        return _of_must(broker, CORRELATION_ID_ECHOED, fault)
     version = exchange.request.api_version
     if version < 0:
         return None
@@ -218,17 +208,17 @@ def _of_unserved(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     fault = fault_of(assert_error, exchange, ErrorCode.UNSUPPORTED_VERSION)
     if fault is not None:
         is_other = fault.fault is ResponseFault.OTHER_ERROR
-        return _of_must(broker, UNKNOWN_REFUSED if is_other else clause_of_plain(broker, fault), fault)
+        return _of_must(broker, UNKNOWN_VERSION_GIVES_35 if is_other else clause_of_plain(broker, fault), fault)
     fault = fault_of(decode_answer, exchange, api_version=0)
     if fault is not None:
-        return _of_must(broker, V0_LAYOUT, fault)
+        return _of_must(broker, UNSUPPORTED_VERSION_ANSWERED_IN_V0, fault)
     named = key_ranges(decode_answer(exchange, api_version=0)).get(API_VERSIONS_KEY)
     if named is None:
-        return _of_must(broker, NAMES_RANGE, AssertionError("ApiVersions is not listed"))
+        return _of_must(broker, UNSUPPORTED_VERSION_NAMES_RANGE, AssertionError("ApiVersions is not listed"))
     listed = _own_table(broker).get(API_VERSIONS_KEY)
     if listed not in (None, named):
         text = f"the refusal names {named}, the table lists {listed}"
-        return _of_must(broker, RANGE_IS_TRUE, AssertionError(text))
+        return _of_must(broker, UNSUPPORTED_RANGE_IS_TRUE, AssertionError(text))
     return None
 
 
@@ -254,7 +244,7 @@ def _of_served(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
         answer = decode_answer(exchange, api_version=exchange.request.api_version)
         assert_same_table(answer, decode_answer(plain, api_version=0), "in v0")
     except AssertionError as error:
-        return _of_must(broker, SAME_TABLE, error)
+        return _of_must(broker, SAME_TABLE_AT_EVERY_VERSION, error)
     return None
 
 
@@ -266,7 +256,7 @@ def _own_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
     return key_ranges(decode_answer(plain, api_version=0))
 
 
-def _due(broker: Broker, request: Request) -> _Due | None:
+def _due(broker: Broker, request: Request) -> _RequiredCode | None:
     """Return the expected result of a request in a served version.
 
     Return None if the sources leave it open, or if the suite does not know it.
@@ -274,46 +264,46 @@ def _due(broker: Broker, request: Request) -> _Due | None:
     body, version = request.body, request.api_version
     assert isinstance(body, ApiVersionsRequest)
     if version < FIRST_FLEXIBLE_VERSION:
-        return _Due(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)
+        return _RequiredCode(ErrorCode.NONE, "" if version else V0_ALWAYS_SERVED)
     software = Software(body.client_software_name, body.client_software_version)
     ids = Ids(body.cluster_id, body.node_id)
     has_ids = version >= FIRST_VERSION_WITH_CLUSTER_CHECK and ids != Ids()
     if any(map(is_illegal_text, software)):
         # Of two faults, no source says which is reported.
-        return None if has_ids else _Due(ErrorCode.INVALID_REQUEST, NAMES_REFUSED)
+        return None if has_ids else _RequiredCode(ErrorCode.INVALID_REQUEST, NAMES_REFUSED)
     if not all(map(is_valid_name, software)):
         return None
     if has_ids:
         return _due_to_ids(broker, ids)
-    return _Due(ErrorCode.NONE, "")
+    return _RequiredCode(ErrorCode.NONE, "")
 
 
-def _due_to_ids(broker: Broker, ids: Ids) -> _Due | None:
+def _due_to_ids(broker: Broker, ids: Ids) -> _RequiredCode | None:
     if (ids.cluster_id is None) is not (ids.node_id == NO_NODE):
-        return _Due(ErrorCode.INVALID_REQUEST, "KIP-1242.only-one-given")
+        return _RequiredCode(ErrorCode.INVALID_REQUEST, "KIP-1242.only-one-given")
     own = broker.identity
     if None in (own.cluster_id, own.node_id) or broker.listener not in BROKER_LISTENERS:
         return None
     if ids.cluster_id != own.cluster_id:
-        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-cluster")
+        return _RequiredCode(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-cluster")
     if ids.node_id != own.node_id:
-        return _Due(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-node")
-    return _Due(ErrorCode.NONE, "KIP-1242.both-match")
+        return _RequiredCode(ErrorCode.REBOOTSTRAP_REQUIRED, "KIP-1242.wrong-node")
+    return _RequiredCode(ErrorCode.NONE, "KIP-1242.both-match")
 
 
-def _clause_of_code(exchange: Exchange, due: _Due) -> str:
+def _clause_of_code(exchange: Exchange, due: _RequiredCode) -> str:
     """Return the MUST that a wrong error code violates; empty if there is none about it."""
     code, version = error_code_of(exchange), exchange.request.api_version
     if code is ErrorCode.UNSUPPORTED_VERSION:
-        return ERROR_CODE if version else V0_ALWAYS_SERVED
+        return ERROR_CODE_FIRST if version else V0_ALWAYS_SERVED
     if code is ErrorCode.INVALID_REQUEST and version < FIRST_FLEXIBLE_VERSION:
-        return OLDER_WITHOUT_NAME
+        return OLDER_VERSIONS_UNCHANGED
     if code is ErrorCode.REBOOTSTRAP_REQUIRED and version < FIRST_VERSION_WITH_CLUSTER_CHECK:
-        return OLDER_WITHOUT_IDS
+        return OLDER_VERSIONS_UNCHECKED
     if due.clause:
         return due.clause
     narrower = {
         ErrorCode.INVALID_REQUEST: NAMES_ACCEPTED,
-        ErrorCode.REBOOTSTRAP_REQUIRED: "KIP-1242.neither-given",
+        ErrorCode.REBOOTSTRAP_REQUIRED: NEITHER_GIVEN,
     }
     return narrower.get(code, "") if version >= FIRST_FLEXIBLE_VERSION else ""

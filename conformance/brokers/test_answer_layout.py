@@ -9,30 +9,7 @@ import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import answer_after
-from conformance.assertions.explanations import ILLEGAL_SOFTWARE
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    answer_after_flexible_header,
-    assert_error,
-    assume_served,
-    decode_answer,
-)
-from conformance.assertions.refusals import is_plain
-from fixtures.under_test.broker import Broker
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.field_values import (
-    PLAINLY_ILLEGAL,
-    Software,
-    legal_software,
-)
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.refused_requests import WRONG_IDS
-from strategies.weights import one_branch
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Request
+from conformance.brokers.vocabulary import *
 
 KNOWN_ANSWERS = (
     ErrorCode.NONE,

@@ -6,26 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_seen
-from conformance.assertions.model_agreement import find_api
-from conformance.assertions.other_apis import advertised_items, api_for, is_requested
-from conformance.assertions.sendable_apis import request_to
-from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import refuses, summary_of
-from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import build_request
-from strategies.other_apis import (
-    BROKER_HEARTBEAT,
-    ENVELOPE,
-    LIST_GROUPS,
-    METADATA,
-    VOTE,
-    whole_requests,
-)
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request
-from wire.sasl import handshake_request
+from conformance.brokers.vocabulary import *
 
 V0 = build_request(version=0)
 HANDSHAKE_V0, HANDSHAKE_V1 = (handshake_request(version=version) for version in (0, 1))

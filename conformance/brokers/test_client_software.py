@@ -8,48 +8,7 @@ from contextlib import AbstractContextManager
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.answers_after import (
-    answer_after,
-    illegal_like,
-    plain_like,
-    unless_explained_by_earlier,
-)
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_error,
-    assert_kept,
-    assert_refused,
-    assume_served,
-    decode_answer,
-    error_code_of,
-    violation_context,
-)
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.request_parser import is_valid_name
-from reference_model.judging.agreement import summary_of
-from strategies.api_versions import api_versions_requests, build_request
-from strategies.broken_requests import build_with_null_name, requests_with_null_name
-from strategies.field_values import (
-    PLAINLY_ILLEGAL,
-    Software,
-    edge_punctuation_texts,
-    illegal_software_texts,
-    legal_software,
-    software_with_one,
-)
-from strategies.histories import (
-    ALONE,
-    ConnectionHistory,
-    Earlier,
-    after,
-    histories,
-    in_one_write_with,
-)
-from strategies.odd_requests import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request
-from wire.primitives import INT16_MAX
+from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_NOT_TEXT = 30
 ILLEGAL_REQUESTS = api_versions_requests(

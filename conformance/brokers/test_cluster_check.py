@@ -9,53 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import (
-    answer_after,
-    illegal_like,
-    plain_like,
-    unless_explained_by_earlier,
-)
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_answered,
-    assert_error,
-    decode_answer,
-    error_code_of,
-    right_ids,
-)
-from fixtures.under_test.broker import Broker
-from reference_model.profiles.listeners import (
-    BROKER_LISTENERS,
-    CONTROLLER_LISTENERS,
-    SASL_LISTENERS,
-)
-from strategies.api_versions import build_request, unknown_versions
-from strategies.cluster_ids import (
-    CLUSTER_ID_VARIANTS,
-    HALF_GIVEN,
-    MISROUTED,
-    Given,
-    Ids,
-    build_request_with,
-    cluster_id_variants,
-    half_given_ids,
-    ids_given,
-    node_id_at,
-    node_offsets,
-)
-from strategies.field_values import PLAINLY_ILLEGAL, Software
-from strategies.histories import (
-    ALONE,
-    ConnectionHistory,
-    Earlier,
-    after,
-    histories,
-    in_one_write_with,
-)
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NO_NODE
-from wire.error_codes import ErrorCode
+from conformance.brokers.vocabulary import *
 
 EXPECTED = {
     Given.NEITHER: ErrorCode.NONE,

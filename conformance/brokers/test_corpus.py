@@ -9,10 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from conformance.corpus.entries import CorpusEntry, load_corpus
-from conformance.corpus.replay import Replay
-from conformance.engine.property_judge import JUDGE
-from fixtures.under_test.broker import Broker
+from conformance.brokers.vocabulary import *
 
 
 def answered_alone(broker: Broker, entry: CorpusEntry) -> None:

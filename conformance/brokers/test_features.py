@@ -13,46 +13,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import answer_after, success_after
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.epochs import assert_epoch_never_fell
-from conformance.assertions.features import (
-    FeatureList,
-    assert_features_as_on,
-    assert_same_levels,
-    responses_at_one_epoch,
-)
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    assume_served,
-    bytes_after_body,
-    decode_answer,
-)
-from conformance.assertions.refusals import decode_success_or_refusal
-from conformance.engine.property_judge import JUDGE
-from fixtures.client.connection import Connection
-from fixtures.under_test.broker import Broker
-from reference_model.judging.same_response import stable_part
-from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
-from strategies.api_versions import FLEXIBLE_VERSIONS, api_versions_requests, build_request
-from strategies.field_values import unknown_tagged_fields
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.refused_requests import (
-    HALF_AN_IDENTITY,
-    ILLEGAL_NAME,
-    WRONG_IDS,
-    refused_requests,
-)
-from wire.api_versions import (
-    FIRST_FLEXIBLE_VERSION,
-    FIRST_VERSION_WITH_ZERO_MINIMUM,
-    ApiVersionsResponse,
-    SupportedFeatureKey,
-)
-from wire.error_codes import ErrorCode
-from wire.errors import DecodeError
-from wire.exchange import Exchange, Request
-from wire.primitives import TaggedField, read_raw_tagged_fields
+from conformance.brokers.vocabulary import *
 
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
 OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)

@@ -9,55 +9,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    assert_answered,
-    assert_error,
-    decode_answer,
-    fate_of,
-)
-from conformance.assertions.model_agreement import (
-    as_read,
-    has_ended,
-    has_refused_size,
-    is_unfinished,
-)
-from conformance.assertions.neighbours import (
-    MALFORMED_HURTS_NOBODY,
-    STOPPED_BY_PART,
-    is_stopped_by_part,
-)
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
-from reference_model.judging.agreement import summary_of, what_it_did
-from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
-from strategies.api_versions import build_request
-from strategies.odd_frames import (
-    build_cut_short,
-    build_first_bytes,
-    build_part,
-    build_short_frame,
-    build_whole_frame_of,
-    build_with_frame_inside,
-    build_with_size,
-    first_bytes_of_other_protocols,
-    frames_with_negative_size,
-    frames_with_small_size,
-    partial_frames,
-    short_frames,
-    surpluses,
-)
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
-from wire.headers import CLIENT_ID_LENGTH_END
-from wire.primitives import INT32_MAX
+from conformance.brokers.vocabulary import *
 
-HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
-"""The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
-that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
 MAX_REQUESTS_IN_A_RACE = 2
 """The limit if responses may be lost: more requests often get neither a response nor a close, which costs the
 silence bound each time.

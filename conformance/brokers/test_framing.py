@@ -9,51 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.explanations import first_unanswered
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    assert_kept,
-    assume_served,
-    decode_answer,
-    payload_of,
-)
-from conformance.assertions.lost_connections import assert_new_connections_served
-from conformance.assertions.neighbours import assert_undisturbed, open_bystander
-from fixtures.client.tls_stream import TlsShape
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.api_versions import SKIPPED_FRAME_BYTES
-from reference_model.judging.agreement import summary_of, what_followed
-from reference_model.judging.same_response import StablePart, stable_part
-from reference_model.profiles.listeners import TLS_WITHOUT_SASL_LISTENERS
-from strategies.any_requests import requests_with_two_faults
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.broken_requests import frames_with_wrong_size, malformed_requests
-from strategies.field_values import (
-    Software,
-    legal_software,
-    named_client_ids,
-    plain_client_ids,
-    unknown_tagged_fields,
-)
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.odd_frames import (
-    build_first_bytes,
-    first_bytes_of_other_protocols,
-    frames_with_small_size,
-)
-from strategies.odd_requests import (
-    BEYOND_THE_FRAME,
-    NAMES,
-    build_with_string,
-    compact_string,
-    odd_requests,
-)
-from strategies.weights import one_branch
-from wire.exchange import Exchange, Request
-from wire.frames import SIZE_BYTES, encode_frame, read_size
-from wire.primitives import TaggedField
+from conformance.brokers.vocabulary import *
 
 MAX_REQUEST_BYTES = 64
 MAX_PIPELINE = 40

@@ -13,52 +13,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import plain_like, unless_explained_by_earlier
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.items import names_of
-from conformance.assertions.judging import (
-    assert_refused,
-    assume_served,
-    decode_answer,
-    payload_of,
-    violation_context,
-)
-from conformance.assertions.read_only_apis import (
-    assert_served_as_plain,
-    exchange_in_turn,
-    request_of,
-    short_items,
-)
-from conformance.assertions.related_ids import restricted_ids
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.request_parser import is_valid_name
-from reference_model.judging.same_response import stable_part
-from strategies.api_versions import api_versions_requests, build_request
-from strategies.broken_requests import (
-    build_with_compact_client_id,
-    build_with_old_header,
-    flexible_requests_with_old_header,
-    requests_with_compact_client_id,
-)
-from strategies.field_values import (
-    Software,
-    client_ids,
-    correlation_ids,
-    illegal_software_texts,
-    software_with_one,
-)
-from strategies.histories import (
-    ALONE,
-    ConnectionHistory,
-    Earlier,
-    after,
-    histories,
-    in_one_write_with,
-)
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.exchange import Request
-from wire.headers import read_correlation_id
+from conformance.brokers.vocabulary import *
 
 LONG_CLIENT_ID = 1000
 MAX_EXAMPLES_FEW = 4

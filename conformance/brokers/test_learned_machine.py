@@ -15,23 +15,7 @@ from typing import Any
 
 import pytest
 
-from conformance.assertions.contradictions import Deviation
-from conformance.assertions.judging import MalformedAnswer, decode_answer
-from conformance.engine.examples_ahead import examples_at_once
-from conformance.engine.property_judge import JUDGE
-from conformance.engine.repeating import FailingExample
-from conformance.learning.alphabets import LARGE, SMALL
-from conformance.learning.differences import costly_difference, shortest_difference, suite_of
-from conformance.learning.querying import CostlyLetter, Listening
-from conformance.learning.subjects import listening_to, machine_of_model, model_for
-from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.errors import HarnessError
-from fixtures.under_test.broker import Broker
-from reports.escaping import printable
-from reports.machines.learned import MAX_TEXT, Learned, MachineDifference, as_json
-from reports.machines.machine import Machine, Outputs, Word
-from wire.api_keys import API_VERSIONS_KEY
-from wire.exchange import Exchange
+from conformance.brokers.vocabulary import *
 
 EXTRA_STATES = 1
 """A target with this many more states than its model is found for certain, except where a listener differs from one

@@ -11,47 +11,7 @@ import pytest
 from hypothesis import assume, example, given, reject, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    assert_same_table,
-    assume_seen,
-    assume_served,
-    decode_answer,
-    decode_elsewhere,
-    error_code_of,
-    key_ranges,
-)
-from conformance.assertions.served_tables import assert_table
-from fixtures.client.running_broker import ClientCertificate
-from fixtures.client.tls_stream import TlsShape
-from fixtures.client.transport import client_hello
-from fixtures.errors import TlsRefused
-from fixtures.model_processes.tls import tls_records_size
-from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import summary_of
-from reference_model.profiles.listeners import (
-    CLIENT_AUTH_LISTENERS,
-    CONTROLLER_LISTENERS,
-    SASL_LISTENERS,
-    SSL,
-    SSL_CLIENT_AUTH,
-    TLS_LISTENERS,
-)
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.field_values import (
-    Software,
-    edge_punctuation_texts,
-    illegal_software_texts,
-    legal_software_texts,
-    named_client_ids,
-    software_with_one,
-)
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome, Request
+from conformance.brokers.vocabulary import *
 
 TLS_VERSIONS = ("TLSv1_2", "TLSv1_3")
 UNTRUSTED = ("none", "foreign", "expired")

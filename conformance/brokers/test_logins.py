@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.assertions.logins import check_login, login_items
-from conformance.engine.property_judge import JUDGE
-from conformance.engine.sweeping import Sweep
-from fixtures.under_test.broker import Broker
-from reference_model.profiles.listeners import SASL_LISTENERS
+from conformance.brokers.vocabulary import *
 
 LOGINS = Sweep(login_items, check_login)
 

@@ -11,31 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.correlation_ids import assert_own_ids
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    assert_answered,
-    assume_served,
-    decode_answer,
-)
-from conformance.assertions.neighbours import (
-    MALFORMED_HURTS_NOBODY,
-    MIN_AT_ONCE,
-    STOPPED_BY_PART,
-    assert_pauses_do_not_matter,
-    is_stopped_by_part,
-    limits_connections,
-    undisturbed,
-)
-from conformance.brokers.test_frame_ends import HALF_CLOSING_LISTENERS
-from fixtures.errors import HarnessError
-from fixtures.under_test.broker import Broker
-from reference_model.judging.same_response import StablePart, stable_part
-from strategies.api_versions import build_request
-from strategies.odd_frames import build_part, partial_frames
-from wire.api_versions import NEWEST_VERSION
-from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES
+from conformance.brokers.vocabulary import *
 
 V0 = build_request(version=0)
 MAX_EXAMPLES_FEW = 2

@@ -9,49 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import (
-    plain_like,
-    success_after,
-    unless_explained_by_earlier,
-)
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    assume_served,
-    decode_answer,
-    violation_context,
-)
-from conformance.assertions.read_only_apis import send_tagged
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.oracle import reactions
-from reference_model.broker.rules.request_parser import Unreadable, skip_tags
-from reference_model.judging.agreement import in_words, summary_of
-from reference_model.judging.same_response import stable_part
-from reference_model.profiles.profile import Traits
-from strategies.api_versions import build_request
-from strategies.field_values import MAX_TAGS_SERVED, ManyTags, too_many_tags
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.odd_requests import (
-    CLUSTER_ID,
-    NAMES,
-    ODD_LENGTH,
-    PARTS,
-    build_with_client_id_bytes,
-    build_with_string,
-    build_with_tag_section,
-    build_with_tags,
-    requests_with_odd_client_id,
-    requests_with_odd_string_lengths,
-    requests_with_odd_varints,
-    requests_with_tags_out_of_order,
-    tag_sections_with_odd_varints,
-)
-from strategies.other_apis import TaggedHeader, tagged_headers
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES
+from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_SLOW = 10
 """Number of examples for a property whose requests have tens of thousands of bytes."""

@@ -11,39 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.features import assert_features_as_on
-from conformance.assertions.judging import (
-    assert_error,
-    assume_seen,
-    assume_served,
-    assume_unserved,
-    decode_answer,
-    error_code_of,
-    key_ranges,
-    payload_of,
-    right_ids,
-)
-from conformance.assertions.model_agreement import as_read, has_refused_size, is_unfinished
-from conformance.assertions.proxies import (
-    arrived_unchanged,
-    assert_ends_soon,
-    assume_passed,
-    names_that_arrived,
-    upstream_table,
-)
-from fixtures.under_test.broker import Broker
-from reference_model.profiles.listeners import UPSTREAM
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.cluster_ids import Given, build_request_with, ids_given
-from strategies.field_values import Software, legal_software
-from strategies.odd_frames import build_cut_short, build_with_frame_inside, frames_with_small_size
-from strategies.other_apis import PASSED_KEYS, PassedRequest, passed_requests
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Request
-from wire.frames import SIZE_BYTES
-from wire.headers import read_correlation_id
+from conformance.brokers.vocabulary import *
 
 V0 = build_request(version=0)
 V0_BYTES = len(V0.data) - SIZE_BYTES

@@ -9,26 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.items import Item, names_of
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
-from conformance.assertions.other_apis import SLOWEST_ANSWER_S
-from conformance.assertions.read_only_apis import (
-    assert_all_answered,
-    assert_in_order,
-    listed_items,
-    produce_items,
-    read_only_items,
-    request_of,
-    request_without_response,
-    slow_items,
-    slow_request_of,
-    why_unserved,
-)
-from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
-from strategies.api_versions import build_request
-from wire.api_versions import NEWEST_VERSION
-from wire.exchange import Outcome, Request
+from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_SLOW = 10
 FIRST_ID = 1000

@@ -5,25 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.model_agreement import agreement_of, assert_allowed, model_of
-from fixtures.under_test.broker import Broker
-from reference_model.broker.rules.oracle import reactions
-from reference_model.broker.rules.reaction import NotModelled
-from strategies.any_requests import any_requests
-from strategies.api_versions import build_request
-from strategies.broken_requests import build_truncated
-from strategies.odd_requests import (
-    BEYOND_THE_FRAME,
-    CLUSTER_ID,
-    NAMES,
-    NOT_TEXT,
-    TOO_LONG,
-    build_mixed,
-    build_with_string,
-    compact_string,
-)
-from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES
+from conformance.brokers.vocabulary import *
 
 
 @pytest.mark.malformed

@@ -12,23 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    assert_error,
-    assert_same_table,
-    assume_served,
-    assume_unserved,
-    decode_answer,
-)
-from fixtures.client.connection import Connection
-from fixtures.errors import AuthenticationFailed
-from fixtures.under_test.broker import Broker
-from reference_model.broker.model.scram import SCRAM
-from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.field_values import named_client_ids
-from wire.error_codes import ErrorCode
-from wire.exchange import Request
+from conformance.brokers.vocabulary import *
 
 V0 = build_request(version=0)
 LOGS_IN = "PROTOCOL.listed-sasl-versions-log-in"

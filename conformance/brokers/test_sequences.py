@@ -8,42 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.judging import assert_error, decode_answer
-from conformance.assertions.model_agreement import ConversationRunner
-from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import summary_of
-from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.broken_sasl_steps import (
-    TAGS_BEYOND_THE_FRAME,
-    build_authenticate_of_length,
-    build_authenticate_with_tags,
-    build_handshake_of_length,
-    build_token_of_frame,
-)
-from strategies.conversations import (
-    Conversation,
-    Handshake,
-    Message,
-    PlainToken,
-    Reconnect,
-    Say,
-    conversations,
-)
-from strategies.field_values import Software, named_client_ids
-from strategies.odd_frames import (
-    build_cut_short,
-    build_part,
-    build_with_frame_inside,
-    build_with_size,
-)
-from strategies.other_apis import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
-from wire.api_versions import NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES
-from wire.primitives import NO_TAGS, TaggedField, write_raw_tagged_fields
-from wire.sasl import handshake_request
+from conformance.brokers.vocabulary import *
 
 V0, V3, V99 = (build_request(version=version) for version in (0, 3, 99))
 BAD_NAME = build_request(version=3, software=Software("a_b", "1"))
@@ -57,7 +22,7 @@ LONG_MECHANISM = build_handshake_of_length(0, 6)
 NULL_TOKEN = build_authenticate_of_length(0, -1)
 NULL_COMPACT_TOKEN = build_authenticate_of_length(2, -1)
 ODD_TAGS = write_raw_tagged_fields((TaggedField(9, b"ab"), TaggedField(2000, b"")))
-WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
+UNKNOWN_CLUSTER = build_request(version=5, cluster_id="nobody", node_id=7)
 
 
 def one_by_one(*messages: Message, connection: int = 0) -> Conversation:
@@ -76,7 +41,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 # Before authentication: one success, after any number of refusals.
 @example(conversation=one_by_one(V0, V0))
 @example(conversation=one_by_one(V99, V99, BAD_NAME, V3, V99))
-@example(conversation=one_by_one(WRONG_IDS, Handshake(version=0), PlainToken(wrapped=False), WRONG_IDS))
+@example(conversation=one_by_one(UNKNOWN_CLUSTER, Handshake(version=0), PlainToken(wrapped=False), UNKNOWN_CLUSTER))
 @example(conversation=at_once(V0, Handshake(version=1), PlainToken(), V3))
 @example(conversation=one_by_one(METADATA))
 @example(conversation=one_by_one(V0, LIST_GROUPS))

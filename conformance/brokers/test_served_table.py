@@ -9,47 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import success_after
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_error,
-    assume_served,
-    decode_answer,
-    error_code_of,
-    request_above,
-    violation_context,
-)
-from conformance.assertions.served_tables import assert_table, read_in_layout
-from fixtures.under_test.broker import Broker
-from reference_model.judging.same_response import stable_part
-from strategies.api_versions import (
-    UnservedRequest,
-    api_versions_requests,
-    build_request,
-    unserved_requests,
-)
-from strategies.field_values import (
-    PLAIN_SOFTWARE,
-    Software,
-    illegal_software_texts,
-    known_clients,
-    lengths_at_buffer_sizes,
-    named_client_ids,
-    software_with_one,
-)
-from strategies.histories import (
-    ALONE,
-    ConnectionHistory,
-    Earlier,
-    after,
-    histories,
-    in_one_write_with,
-)
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
-from wire.codec import encode
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request, encode_request
+from conformance.brokers.vocabulary import *
 
 LONG_CONNECTION = 50
 """The number of requests on a long connection."""

@@ -8,52 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import unless_explained_by_earlier
-from conformance.assertions.gated_apis import missing_feature
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.items import Item, names_of
-from conformance.assertions.judging import MalformedAnswer, Unjudged, decode_answer
-from conformance.assertions.other_apis import (
-    advertised_items,
-    advertised_table,
-    check_not_served,
-    check_served,
-    check_supported,
-    filled_table,
-    neighbouring_items,
-    other_items,
-    skipped_apis,
-    steps_to_table,
-    undescribed_items,
-)
-from conformance.assertions.sendable_apis import why_skipped
-from conformance.assertions.unlisted_apis import (
-    MAX_UNANSWERED,
-    check_unlisted,
-    is_response_of_served,
-    unanswered,
-    unlisted_items,
-    unlisted_skipped,
-)
-from conformance.engine.judge import Judge
-from conformance.engine.property_judge import JUDGE
-from conformance.engine.sweeping import Sweep, oldest_and_newest
-from fixtures.artefacts.message_schemas import catalogue_of
-from fixtures.under_test.broker import Broker
-from reference_model.judging.agreement import what_it_did
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.other_apis import (
-    bare_requests,
-    build_bare_request,
-    build_with_key,
-    distances,
-    keys_like_api_versions,
-)
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome, Request, probe_request
-from wire.primitives import INT16_MAX, INT16_MIN
+from conformance.brokers.vocabulary import *
 
 ADVERTISED = Sweep(advertised_items, check_served, is_of_ranges=True)
 OTHER = Sweep(other_items, check_supported, is_of_ranges=True)

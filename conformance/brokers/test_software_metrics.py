@@ -11,27 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.client_software import (
-    NO_ENTRY,
-    SLOWEST_LOG_S,
-    bean_problem,
-    entry_problem,
-    fresh_name,
-    reading_request,
-)
-from conformance.assertions.judging import Unjudged, payload_of, violation_context
-from fixtures.client.connection import Connection
-from fixtures.errors import HarnessError
-from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, gauges_of
-from fixtures.polling import poll_until
-from fixtures.under_test.broker import Broker
-from proposals import provided
-from reference_model.judging.agreement import summary_of
-from reference_model.profiles.listeners import SASL_LISTENERS
-from strategies.api_versions import FLEXIBLE_VERSIONS, build_request
-from strategies.field_values import Software
-from wire.exchange import Outcome, Request
-from wire.request_log import UNKNOWN_SOFTWARE
+from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""

@@ -11,61 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.answers_after import (
-    plain_like,
-    success_after,
-    unless_explained_by_earlier,
-)
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assert_refused,
-    assume_served,
-    decode_answer,
-    tag_orders,
-    violation_context,
-)
-from conformance.assertions.read_only_apis import (
-    assert_served_as_plain,
-    codes_of_other_api,
-    flexible_items,
-    request_with_body_tags,
-)
-from conformance.assertions.refusals import decode_success_or_refusal
-from fixtures.under_test.broker import Broker
-from reference_model.judging.same_response import stable_part
-from strategies.api_versions import api_versions_requests, build_request
-from strategies.broken_requests import (
-    MAX_HARMLESS_SIZE,
-    build_with_body_tag_section,
-    requests_with_tag_overrun,
-)
-from strategies.field_values import (
-    FIRST_TAG_NOBODY_KNOWS,
-    MAX_TAGS_SERVED,
-    MAX_VALUE,
-    ManyTags,
-    many_tags,
-    unknown_tagged_fields,
-)
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.odd_requests import PARTS, build_with_tag_section
-from strategies.other_apis import TaggedHeader, tagged_headers
-from strategies.refused_requests import (
-    HALF_AN_IDENTITY,
-    ILLEGAL_NAME,
-    WRONG_IDS,
-    refused_requests,
-)
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
-from wire.exchange import Request
-from wire.frames import SOCKET_REQUEST_MAX_BYTES
-from wire.primitives import (
-    INT32_MAX,
-    UINT32_MAX,
-    TaggedField,
-    write_raw_tagged_fields,
-    write_unsigned_varint,
-)
+from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_SLOW = 10
 """Number of examples for properties whose requests have tens of thousands of bytes, or are several on a connection."""

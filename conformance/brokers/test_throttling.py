@@ -15,33 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    assume_served,
-    bytes_after_body,
-    request_above,
-)
-from conformance.assertions.refusals import decode_success_or_refusal
-from fixtures.client.connection import Connection
-from fixtures.polling import poll_until
-from fixtures.under_test.broker import Broker
-from reference_model.profiles.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
-from strategies.api_versions import UnservedRequest, api_versions_requests, build_request
-from strategies.field_values import named_client_ids
-from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories
-from strategies.refused_requests import (
-    HALF_AN_IDENTITY,
-    ILLEGAL_NAME,
-    WRONG_IDS,
-    refused_requests,
-)
-from wire.api_versions import (
-    FIRST_VERSION_WITH_THROTTLE_TIME,
-    NEWEST_VERSION,
-    THROTTLE_TIME_BYTES,
-)
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Request, encode_request
+from conformance.brokers.vocabulary import *
 
 QUOTA_PERCENT = 0.0001
 """Percentage of one request thread; a single request takes more, so every request exceeds the quota."""

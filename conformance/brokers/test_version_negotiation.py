@@ -6,42 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import (
-    MalformedAnswer,
-    ResponseFault,
-    Unjudged,
-    assert_error,
-    decode_answer,
-    error_code_of,
-    key_ranges,
-    payload_of,
-    request_above,
-)
-from fixtures.under_test.broker import Broker
-from strategies.api_versions import (
-    UnservedRequest,
-    api_versions_requests,
-    body_with,
-    build_request,
-    negative_versions,
-    unserved_requests,
-)
-from strategies.field_values import PLAINLY_ILLEGAL, Software
-from strategies.histories import (
-    ALONE,
-    ConnectionHistory,
-    Earlier,
-    after,
-    histories,
-    in_one_write_with,
-)
-from strategies.weights import one_branch
-from wire.api_keys import API_VERSIONS_KEY
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Request
-from wire.headers import InstanceIdHeader
-from wire.primitives import INT16_MAX
+from conformance.brokers.vocabulary import *
 
 NEXT, FARTHEST = UnservedRequest(), UnservedRequest(distance=INT16_MAX)
 FAR = UnservedRequest(distance=94)

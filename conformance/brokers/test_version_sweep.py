@@ -13,18 +13,7 @@ from itertools import chain, takewhile
 
 import pytest
 
-from conformance.assertions.items import ranges
-from conformance.assertions.judging import MalformedAnswer, error_code_of
-from conformance.engine.judge import Judge
-from conformance.engine.property_judge import JUDGE
-from conformance.engine.repeating import FailingExample
-from conformance.engine.sweeping import SILENT_ITEMS, was_silent
-from fixtures.cleanup.ending_signals import INTERRUPTS
-from fixtures.under_test.broker import Broker
-from strategies.api_versions import build_request
-from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Step
-from wire.primitives import INT16_MAX, INT16_MIN
+from conformance.brokers.vocabulary import *
 
 BATCH = 512
 """Versions that are pipelined on one connection; their requests and responses fit into the socket buffers."""

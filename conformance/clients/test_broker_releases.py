@@ -8,39 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_no_connection_is_lost,
-    assert_sends_none_of,
-    assert_sends_what_is_listed,
-    assert_works,
-    played,
-)
-from conformance.assertions.client_success import (
-    assert_keeps_working,
-    assert_works_or_says_why,
-)
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script, Table
-from reference_model.profiles.listeners import SASL_PLAINTEXT
-from strategies.broker_scripts import (
-    FAILURE_MS,
-    broker_with,
-    brokers_without_overlap,
-    metadata_ranges,
-)
-from strategies.cluster_scripts import (
-    UNUSED_KEYS,
-    broker_of,
-    broker_without,
-    brokers_of_releases,
-    brokers_without_unused_features,
-    cluster_of,
-    clusters_of_two_releases,
-)
-from wire.api_keys import METADATA_KEY
+from conformance.clients.vocabulary import *
 
 
 def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:

@@ -8,43 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_newest_metadata,
-    assert_works,
-    flexible_tables,
-    newest_api_versions,
-    newest_metadata,
-    outcome_of,
-    played,
-)
-from conformance.assertions.client_success import assert_uses_later_connections
-from fixtures.client_processes.driver_output import OK
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script
-from strategies.broker_scripts import (
-    FAILURE_MS,
-    REFUSAL_WITHOUT_RANGE,
-    always_answering,
-    broker_that_refuses_what_it_named,
-    broker_up_to,
-    brokers_before_named_ranges,
-    brokers_that_name_flexible_versions,
-    brokers_that_name_their_range,
-    brokers_with_odd_ranges,
-    brokers_with_useless_ranges,
-    descending_refusals,
-    range_of_metadata,
-    refusal,
-    refusal_with_metadata,
-    table_in_every_refusal,
-    tables_in_every_refusal,
-    tables_in_refusals,
-)
-from strategies.cluster_scripts import brokers_whose_versions_change, changed_versions
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.needs("sends_v1")

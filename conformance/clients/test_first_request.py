@@ -8,45 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_begins_with_newest,
-    assert_names_software,
-    assert_names_version,
-    assert_works,
-    flexible_tables,
-    newest_api_versions,
-    outcome_of,
-    played,
-)
-from fixtures.client_processes.driver_output import OK
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script
-from strategies.broker_scripts import (
-    broker_up_to,
-    broker_with,
-    brokers_with_metadata_ranges,
-    flexible_brokers,
-    flexible_versions,
-    metadata_ranges,
-)
-from strategies.cluster_scripts import (
-    brokers_that_close,
-    brokers_up_to_any_version,
-    closing_broker,
-    cluster_with_an_old_node,
-    clusters_with_an_old_node,
-    two_old_nodes,
-)
-from strategies.unusual_answers import (
-    FEATURES_FROM_0,
-    SINGLE_BYTES,
-    brokers_that_split_responses,
-    brokers_with_features_from_level_0,
-    features_from_level_0,
-    split_response,
-)
-from wire.api_versions import NEWEST_VERSION
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.needs("newest_is_seen")

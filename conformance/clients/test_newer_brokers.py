@@ -8,42 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_knows_what_it_asks,
-    assert_sends_none_of,
-    assert_works,
-    newest_api_versions,
-    played,
-)
-from conformance.assertions.client_success import assert_keeps_working
-from conformance.assertions.newest_versions import newest_versions
-from fixtures.scripted_broker.playing import Play
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script
-from strategies.cluster_scripts import UNUSED_KEYS
-from strategies.newer_broker_scripts import (
-    OTHER_BEGINNING_KEYS,
-    broker_with_other_apis,
-    broker_with_raised,
-    brokers_with_other_apis,
-    brokers_without_old_features,
-    changed_keys,
-    next_release,
-    next_releases,
-    raised,
-    unknown_keys_of,
-)
-from strategies.secured_scripts import secured
-from wire.api_keys import (
-    DESCRIBE_CLUSTER_KEY,
-    FETCH_KEY,
-    FIND_COORDINATOR_KEY,
-    LIST_OFFSETS_KEY,
-    PRODUCE_KEY,
-)
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.needs("asks_versions")

@@ -8,61 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_bounded,
-    assert_newest_metadata,
-    assert_reports_error,
-    assert_sends_none_of,
-    assert_works,
-    newest_metadata,
-    played,
-)
-from conformance.assertions.newest_versions import (
-    assert_as_new_as_usual,
-    assert_newest_common_versions,
-    newest_versions,
-)
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import (
-    EMPTY,
-    HEALTHY,
-    Answer,
-    Script,
-    Table,
-    one_node,
-)
-from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
-from strategies.broker_scripts import (
-    FAILURE_MS,
-    SUCCESS_MS,
-    broker_with,
-    broker_with_older_apis,
-    broker_with_twins,
-    brokers_of_the_future,
-    brokers_with_metadata_ranges,
-    brokers_with_older_apis,
-    brokers_without_overlap,
-    metadata_ranges,
-    range_of_metadata,
-)
-from strategies.cluster_scripts import (
-    broker_of,
-    brokers_that_change,
-    changed_versions,
-    changing_broker,
-    connection_of,
-    lower_brokers,
-    two_nodes_with,
-    with_table,
-)
-from strategies.nonsense_scripts import brokers_that_heal, healing
-from strategies.slow_broker_scripts import (
-    late_table,
-    late_tables,
-)
-from wire.api_keys import METADATA_KEY
-from wire.api_versions import NEWEST_VERSION
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")

@@ -11,37 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_gives_no_ids,
-    misrouted_at_ms,
-    played,
-)
-from conformance.assertions.client_success import (
-    assert_keeps_working,
-    assert_recovers_if_asked_again,
-)
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script
-from strategies.cluster_scripts import (
-    METADATA_DEMANDS_REBOOTSTRAP,
-    SILENT,
-    UNUSABLE,
-    brokers_that_demand_rebootstrapping,
-    clusters_without_the_check,
-    healthy_cluster,
-    healthy_clusters,
-    load_balanced_cluster,
-    load_balanced_clusters,
-    misrouted_clusters,
-    reasons_to_rebootstrap,
-    rebootstrapping,
-    replaced_cluster,
-    swapped_nodes,
-)
-from wire.api_versions import NEWEST_VERSION
+from conformance.clients.vocabulary import *
 
 MAX_MISROUTED = 5
 """How often a client may be told in a play that it is misrouted, with three nodes; then it has learnt nothing from

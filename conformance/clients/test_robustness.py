@@ -8,51 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_forgets_refusals,
-    assert_memory_stays_small,
-    assert_refused_name_is_an_error,
-    played,
-)
-from conformance.assertions.client_success import (
-    assert_pauses,
-    assert_recovers,
-    assert_uses_late_table,
-)
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
-from reference_model.clients.scripts.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
-from strategies.broker_scripts import always_answering
-from strategies.nonsense_scripts import (
-    ABSURD_SIZE,
-    DUPLICATE_TAG,
-    ENDLESS_COUNT,
-    HUGE_FEATURE_COUNT,
-    TLS_ALERT,
-    UNUSABLE_TABLES,
-    brokers_before_api_versions,
-    brokers_that_heal,
-    brokers_that_talk_nonsense,
-    healing,
-    healing_after_a_huge_frame,
-    swapping_broker,
-    unasked_response,
-    without_answer,
-)
-from strategies.refused_name_scripts import (
-    brokers_that_refuse_names,
-    brokers_that_refuse_names_again_and_again,
-    name_refused_by_an_older_broker,
-    refused_again_and_again,
-    refused_for_name,
-)
-from strategies.slow_broker_scripts import (
-    slow_broker,
-    slow_brokers,
-)
-from wire.api_versions import NEWEST_VERSION
+from conformance.clients.vocabulary import *
 
 NULL_TABLE = Answer(table=Table(null=True))
 HUGE_COUNT = Answer(table=Table(claimed_count=2**31 - 1))

@@ -10,69 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import (
-    assert_allowed,
-    assert_begins_with_newest,
-    assert_bounded,
-    assert_ends_by_itself,
-    assert_forgets_refusals,
-    assert_refused_name_is_an_error,
-    assert_works,
-    flexible_tables,
-    newest_api_versions,
-    outcome_of,
-    played,
-    sasl_steps,
-)
-from conformance.assertions.client_success import (
-    assert_keeps_working,
-    assert_recovers_if_asked_again,
-)
-from fixtures.client_processes.driver_output import OK
-from fixtures.scripted_broker.playing import Play
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import (
-    EMPTY,
-    HEALTHY,
-    HEALTHY_SCRIPT,
-    Answer,
-    Script,
-    Table,
-)
-from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
-from strategies.broker_scripts import always_answering, broker_up_to
-from strategies.cluster_scripts import (
-    brokers_that_close,
-    closing_broker,
-    healthy_cluster,
-    healthy_clusters,
-)
-from strategies.nonsense_scripts import ABSURD_SIZE
-from strategies.refused_name_scripts import (
-    REFUSED_NAME,
-    brokers_that_refuse_names_again_and_again,
-    refused_again_and_again,
-    refused_for_name,
-)
-from strategies.secured_scripts import (
-    broker_with_sasl_ranges,
-    brokers_with_sasl_ranges,
-    lists_steps,
-    sasl_broker_that_refuses_names,
-    sasl_brokers_that_name_their_range,
-    sasl_brokers_that_refuse_names,
-    sasl_brokers_that_talk_nonsense,
-    sasl_nonsense,
-    second_answer,
-    second_version_refused,
-    second_versions_refused,
-    secured,
-    secured_brokers_that_demand_rebootstrapping,
-    secured_rebootstrapping,
-    tls_brokers_that_name_their_range,
-    tls_brokers_that_refuse_names,
-    tls_brokers_that_talk_nonsense,
-)
+from conformance.clients.vocabulary import *
 
 NULL_TABLE = Answer(table=Table(null=True))
 

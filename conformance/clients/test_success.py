@@ -8,41 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import played
-from conformance.assertions.client_success import (
-    assert_every_success_is_earned,
-    assert_success_is_earned,
-    assert_table_is_not_used,
-)
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import ITSELF, Answer, Script, Table
-from strategies.broker_scripts import (
-    FAILURE_MS,
-    always_answering,
-    broker_with,
-    brokers_without_overlap,
-)
-from strategies.nonsense_scripts import (
-    brokers_before_api_versions,
-    brokers_that_talk_nonsense,
-    foreign_table,
-    foreign_tables,
-    table_with_error,
-    tables_with_errors,
-    without_answer,
-)
-from strategies.secured_scripts import (
-    broker_that_refuses_login,
-    broker_with_sasl_ranges,
-    brokers_that_refuse_login,
-    brokers_with_sasl_ranges,
-    sasl_brokers_that_talk_nonsense,
-    sasl_nonsense,
-)
-from strategies.slow_broker_scripts import (
-    brokers_that_fail_for_long,
-    failing_for_long,
-)
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.malformed

@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import assert_waits_for_tls, played
-from fixtures.under_test.client import ClientUnderTest
-from reference_model.clients.scripts.script import Script
-from strategies.secured_scripts import (
-    LOST_WITH_TLS,
-    SEVERAL_WITH_TLS,
-    WITH_TLS,
-    healthy_brokers_with_tls,
-)
+from conformance.clients.vocabulary import *
 
 
 @pytest.mark.needs("option:tls")

@@ -56,7 +56,7 @@ WIDTH_WHEN_PIPED = 240
 
 
 def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iterator[ChangedTable]:
-    """Yield each table of a build, with its entries that are other ones than those of the target before it.
+    """Yield each table of a build, with the entries that differ from those of the target before it.
 
     The tables of releases differ nearly everywhere, and are published; only those of builds are compared here.
 
@@ -167,15 +167,15 @@ def changes(
     with reported_as(InvalidFile, InvalidCorpus):
         corpus = load_corpus()
     inputs = (*corpus, *(generated_inputs(generated, seed) if generated else ()))
-    found = compared(targets, inputs, listeners, launcher)
-    asked = [target.id for target in targets if target.id not in found.problems]
-    news = _report(asked, found, out)
-    for target, problem in found.problems.items():
+    comparison = compared(targets, inputs, listeners, launcher)
+    compared_ids = [target.id for target in targets if target.id not in comparison.problems]
+    news = _report(compared_ids, comparison, out)
+    for target, problem in comparison.problems.items():
         click.echo(f"{target} could not be compared: {printable(problem)}", err=True)
     if news:
         raise SystemExit(1)
-    if found.problems:
-        raise CouldNotTell(f"{len(found.problems)} of {len(targets)} releases could not be compared")
+    if comparison.problems:
+        raise CouldNotTell(f"{len(comparison.problems)} of {len(targets)} releases could not be compared")
 
 
 def compared(

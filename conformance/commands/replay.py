@@ -20,8 +20,8 @@ from clauses.catalogue import CatalogueError
 from clauses.operations import clause_or_row
 from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.contradictions import contradicted_must, is_of_model
+from conformance.assertions.errors import NotSeen, Unjudged
 from conformance.assertions.evidence import evidence_of
-from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
@@ -30,9 +30,9 @@ from conformance.engine.repeating import FailingExample, run_again
 from conformance.engine.repeating_plays import starved
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
-from conformance.roles.registry import roles_named
 from conformance.roles.role import RoleInRun
-from conformance.roles.stored_targets import Wanted
+from conformance.roles.role_registry import roles_named
+from conformance.roles.stored_targets import ReplayOptions
 from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.command_config import read_properties
@@ -131,7 +131,7 @@ def replay(
     the same requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one
     cannot be judged, and 0 if none fails.
     """
-    wanted = Wanted(
+    options = ReplayOptions(
         listeners=_given_listeners(bootstrap_server, command_config),
         upstream=_given_upstream(upstream),
         broker=broker,
@@ -147,7 +147,7 @@ def replay(
         # One that cannot be read is refused before any is judged.
         failures = [_read(path) for path in paths]
     with kept_from_others(*(folder for path in paths for folder in runs_of(path))):
-        statuses = [_replayed(failure, wanted) for failure in failures]
+        statuses = [_replayed(failure, options) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
 
 
@@ -170,12 +170,12 @@ def runs_of(path: Path) -> Iterator[Path]:
         yield run.parent
 
 
-def _replayed(failure: StoredFailure, wanted: Wanted) -> int:
+def _replayed(failure: StoredFailure, options: ReplayOptions) -> int:
     """Judge one failure again and say what came of it; return the exit status."""
     try:
         with (
             status_line("judging the failure again"),
-            roles_named(failure.role)[0].from_stored(failure, wanted) as judged,
+            roles_named(failure.role)[0].from_stored(failure, options) as judged,
         ):
             sentence, status = _found(failure, judged)
     except (NoStoredFailure, UnknownTarget, UnknownClient) as error:

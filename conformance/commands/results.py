@@ -1,51 +1,25 @@
-"""`summary` and `diff`: what was found, and what changed.
+"""Reader of the run folder or the folder of a grid that a command is given.
 
-The commands show a run or a grid, and the changes from one to another.
-
-Users name run folders and folders of grids; if one cannot be read, this says why.
+If the folder cannot be read, the error says why.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
-from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
-from conformance.commands.output_console import output_console
-from reports.escaping import printable
-from reports.exports.comparison import ChangeKind, GridComparison, compare
-from reports.exports.comparison_texts import (
-    comparison_document,
-    comparison_markdown,
-    comparison_tables,
-    release_lines,
-)
-from reports.exports.issues import ViolatedClause, violation_documents, violations_of
-from reports.exports.markdown_texts import summary_markdown
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.grid.addresses import HOME
 from reports.grid.grid_reading import read_grid
-from reports.grid.grid_summary import summarise
 from reports.grid.grid_tables import Grid
-from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.refused_runs import RunRefused
-from reports.run.exit_status import ExitStatus
 from reports.suite_command import DISK_FAULTS
-
-WIDTH_OF_TABLES = 200
-"""Columns if the output is piped."""
-_WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
-SUMMARY_SCHEMA_VERSION = 1
-"""Version of the JSON document's layout."""
 
 
 @contextmanager
@@ -130,99 +104,3 @@ def _neither(path: Path) -> str:
     if runs:
         return f"{path} holds {len(runs)} run folders: give one of them, or roll them up first (kafka-conformance grid)"
     return f"{path} is neither a run folder (no {HEADER_FILE}) nor a grid's folder (no {TABLES_FOLDER}/)"
-
-
-@click.command()
-@click.argument("before", metavar="A", type=FOLDER)
-@click.argument("after", metavar="B", type=FOLDER)
-@form_option(
-    *("text", "markdown", "json"),
-    meaning="json also lists the new violations, each with the text for an issue",
-)
-@PAGES_OPTION
-def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
-    """Show what changed from run or grid A to B.
-
-    Changes are cells that are fixed, regressed, newly flaky, new or gone, and other reasons.
-
-    A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks,
-    the two releases are compared with each other. The exit status is 1 if a clause whose violation fails a run (MUST,
-    or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if no cell
-    is in both, and otherwise 0.
-    """
-    old, new = read_results(before), read_results(after)
-    names = (printable(old.name), printable(new.name))
-    comparison = compare(old.grid, new.grid)
-    if form == "json":
-        document = comparison_document(comparison, names, _new_violations(comparison, new, links_before(new, pages)))
-        click.echo(json.dumps(document, indent=1))
-    elif form == "markdown":
-        click.echo(comparison_markdown(comparison, names), nl=False)
-    else:
-        _print_comparison(comparison, names)
-    raise SystemExit(_status_of(comparison))
-
-
-def _status_of(comparison: GridComparison) -> int:
-    """Return the exit status of a comparison of grids.
-
-    It is 1 for a regression. It is 10 if a cell can no longer be judged or if no cell is in both grids. Otherwise it is
-    0.
-    """
-    if comparison.regressed:
-        return 1
-    return ExitStatus.HARNESS_ERROR if comparison.no_longer_judged or not comparison.cells else 0
-
-
-def _new_violations(comparison: GridComparison, new: Results, pages: str | None) -> list[ViolatedClause]:
-    """List what is violated now but was not before, including on targets that are new."""
-    worse = {(change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)}
-    return violations_of(
-        FoldedGrid(new.grid),
-        new.failures,
-        pages=pages,
-        chosen=lambda cell: (cell.clause, cell.target) in worse,
-    )
-
-
-def _print_comparison(comparison: GridComparison, names: tuple[str, str]) -> None:
-    """Print the comparison; the most serious table comes last, where a terminal user looks first."""
-    console = output_console(piped_width=WIDTH_OF_TABLES)
-    click.echo(f"from {names[0]} to {names[1]}")
-    for line in release_lines(comparison):
-        click.echo(printable(line))
-    for table in reversed(list(comparison_tables(comparison, width=console.width))):
-        console.print()
-        console.print(table)
-    click.echo("")
-    click.echo(printable(comparison.sentence))
-
-
-@click.command()
-@click.argument("path", metavar="GRID_OR_RUN", type=FOLDER)
-@form_option("markdown", "json", meaning="json lists every violation with the text for an issue")
-@PAGES_OPTION
-def summary(path: Path, form: str, pages: str | None) -> None:
-    """Show on one page what a run or a grid found.
-
-    The worst comes first, details are folded, and the page has at most 65,536 bytes.
-
-    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again: the exit status is 0.
-    """
-    results = read_results(path)
-    folded = FoldedGrid(results.grid)
-    said = summarise(folded, path / HOME, results.failures)
-    before = links_before(results, pages)
-    if form == "markdown":
-        click.echo(summary_markdown(folded, said, results.failures, pages=before), nl=False)
-        return
-    document = {
-        "summary_schema_version": SUMMARY_SCHEMA_VERSION,
-        "sentence": said.sentence,
-        "verdict": said.verdict,
-        "counts": said.cells,
-        "clauses": said.clauses,
-        "targets": said.targets,
-        "violations": violation_documents(violations_of(folded, results.failures, pages=before)),
-    }
-    click.echo(json.dumps(document, indent=1))

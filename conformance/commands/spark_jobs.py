@@ -1,10 +1,4 @@
-"""Runner of the programs that use Spark, and the commands that do nothing else.
-
-Other commands start these programs, too.
-
-`roll-up` and `py-files` are the Spark job of `grid` by itself, and what a cluster needs to run it. `rejudge` judges
-stored exchanges by the current oracle, without a target.
-"""
+"""Runner of the programs that use Spark, for the commands that start one."""
 
 from __future__ import annotations
 
@@ -19,12 +13,11 @@ from pathlib import Path
 import click
 
 from clauses.exit_statuses import NOT_JUDGED
-from conformance.commands.options import PASSES_ON
 from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.cleanup.watchdog import kill_process_group, watchdog
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 _PACKAGES_FOLDER = Path(__file__).parents[2]
 REQUIRED = ("numpy", "pandas", "pyspark")
@@ -127,35 +120,11 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     return LogCounts.from_json(output.splitlines()[-1])
 
 
-@click.command("roll-up", context_settings=PASSES_ON, options_metavar="")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
-def roll_up(arguments: tuple[str, ...]) -> None:
-    """Roll up runs into the tables of a grid, without its pages.
+def pass_on(program: str, arguments: tuple[str, ...]) -> None:
+    """Run a program of `spark_aggregation` with a user's arguments, and end with its exit status.
 
-    `--help` lists the options.
+    Raises:
+        NotInstalled: packages are missing.
+        SystemExit: always.
     """
-    _pass_on("job", arguments)
-
-
-@click.command("py-files", context_settings=PASSES_ON, options_metavar="")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FOLDER")
-def py_files(arguments: tuple[str, ...]) -> None:
-    """Write the files that spark-submit needs for the roll-up."""
-    _pass_on("py_files", arguments)
-
-
-def _pass_on(program: str, arguments: tuple[str, ...]) -> None:
     raise SystemExit(_status_at_end(spark_job(program, *arguments)))
-
-
-@click.command()
-@click.argument("runs", nargs=-1, required=True)
-@click.option("--out", required=True, help="file for the differences, in JSON Lines format")
-def rejudge(runs: tuple[str, ...], out: str) -> None:
-    """Judge stored exchanges again, by the current oracle.
-
-    The exit status is 1 if a target did something that the oracle does not allow. The differences include the verdict
-    of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.
-    """
-    job = spark_job("rejudge_job", *runs, "--out", out)
-    raise SystemExit(status_of(job, "judging again with Spark"))

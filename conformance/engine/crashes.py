@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
-from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
+from conformance.assertions.clause_ids import EPOCH_MONOTONE, MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.epochs import EpochFell, assert_epoch_never_fell
+from conformance.assertions.errors import TargetEnded, crash_in_words
 from conformance.assertions.features import lists_features
-from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.drawing import Body, run_body
 from conformance.engine.example_recorder import ExampleRecorder
 from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
@@ -25,9 +26,6 @@ MAX_STOPS = 3
 """A target that stops serving is started again so often: each stop costs the time in which it may come back by
 itself."""
 STOPPED = "the target serves no new connection any more after this"
-CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
-CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
-"""The clauses violated by an example that ends or stops the target, with and without a malformed request."""
 
 
 class TargetStopped(AssertionError):
@@ -42,7 +40,7 @@ def clause_of_crash(steps: Sequence[Step]) -> Clause:
     broken = any(
         any(each.request.broken for each in step.exchanges) or (step.pieces and not step.exchanges) for step in steps
     )
-    return catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
+    return catalogue()[MALFORMED_HURTS_NOBODY if broken else WELL_FORMED_NEVER_CLOSED]
 
 
 class CrashJudge:
@@ -230,7 +228,7 @@ class CrashJudge:
         The witness of the next property would come too late.
         """
         last_sent = self._judged.last_sent if self._witness is not None else ()
-        return clause_of_crash(last_sent).id == CRASH_OF_BROKEN
+        return clause_of_crash(last_sent).id == MALFORMED_HURTS_NOBODY
 
     def _judge_epochs(self) -> None:
         clause = catalogue()[EPOCH_MONOTONE]

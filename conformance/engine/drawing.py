@@ -13,13 +13,12 @@ The module has the one place where a run enters this path.
 and the way back, from the response to the verdict of a cell:
 
     Connection.exchange                 notes what became of the request in the broker's journal, and returns it:
-      └► the property's body            asserts, or an assertion does, for example `conformance.assertions.judging`
-           └► CrashJudge.run            distinguishes a violation from a target that has ended └► PropertyJudge
-                distinguishes it from a fault that another clause judges; keeps failures to repeat
+      └► the property's body            asserts, or an assertion does, for example `conformance.assertions.decoding`
+           └► CrashJudge.run            distinguishes a violation from a target that has ended
+                └► PropertyJudge        distinguishes it from a fault that another clause judges; keeps failures
                      └► ExampleRecorder has a record for each clause of the property
-                          └► RunRecorder             adds it to its cell, whose verdict is `records.cell_verdict`
-                               └► RunWriter          writes the records; `run_verdicts` reads the verdicts of a finished
-                               run again
+                          └► RunRecorder        adds it to its cell, whose verdict is `records.cell_verdict`
+                               └► RunWriter     writes it; `run_verdicts` reads the verdicts of a finished run again
 
 The examples of a client take the same way to `run_body`; there the body calls `ClientUnderTest.play(script)`. For a
 broker that is far away, `ExamplesAhead.judge` stands before `PropertyJudge.judge`: threads call `run_body`, and what

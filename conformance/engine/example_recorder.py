@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from clauses.catalogue import Clause, Level
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.evidence import evidence_of, kind_of
-from conformance.assertions.judging import Unjudged
 from conformance.assertions.messages import message_of
 from fixtures.client_processes.driver_code import driver_code
 from fixtures.launchers.kafka_home import origin_of

@@ -15,15 +15,15 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
 from clauses.tiers import Tier
+from conformance.assertions.errors import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.evidence import evidence_of
-from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.drawing import Body
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds, Repeat
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.second_plays import SecondPlays
 from fixtures.client.patience import Patience

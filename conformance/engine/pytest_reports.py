@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis.errors import Flaky
 
-from conformance.assertions.judging import JudgedElsewhere
+from conformance.assertions.errors import JudgedElsewhere
 from fixtures.errors import ClientNotInstallable, HarnessError
 from reports.plugin import show_by_verdict
 from reports.records import FACTS_FILE, WORST_FIRST, Verdict, gates

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.errors import TargetEnded, Unjudged, crash_in_words
 from conformance.assertions.items import (
     Check,
     CrashingItem,
@@ -34,10 +35,9 @@ from conformance.assertions.items import (
     named_in,
     names_of,
 )
-from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.assertions.other_apis import skipped_apis
 from conformance.assertions.sendable_apis import why_skipped
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import OUT_OF_PATIENCE
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience

@@ -35,7 +35,8 @@ from wire.api_keys import (
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Exchange, Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES
-from wire.headers import CLIENT_ID_OFFSET, PLAIN_REQUEST_HEADER
+from wire.header_versions import PLAIN_REQUEST_HEADER
+from wire.headers import CLIENT_ID_OFFSET
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, TaggedField
 from wire.sasl import (
     FIRST_FLEXIBLE_AUTHENTICATE,

@@ -18,7 +18,7 @@ from fixtures.under_test.broker import Broker
 from reports.machines.learned import Unstable
 from reports.machines.machine import ENDED, SILENT, Outputs, Word, ends_word, last_of
 from wire.exchange import Exchange
-from wire.hidden_secrets import is_token
+from wire.hidden_tokens import is_token
 
 REPETITIONS = 10
 """How often a word is sent again that got two different answers."""

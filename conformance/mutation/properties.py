@@ -21,19 +21,19 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.violated_musts import ViolatesAnother
 from conformance.engine.hypothesis_profiles import (
     DEEP_EXAMPLES_PER_PROPERTY,
     EXAMPLES_PER_PROPERTY,
     own_seed,
 )
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.roles.broker import NEEDS, BrokerRole
 from conformance.roles.client import ClientRole
-from conformance.roles.registry import EVERY_ROLE
 from conformance.roles.role import property_modules
+from conformance.roles.role_registry import EVERY_ROLE
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.mutation.dimensions import values_of
 from conformance.mutation.properties import Property, Values, all_properties
-from conformance.mutation.tails import DIMENSIONS, values_of
+from conformance.mutation.tails import DIMENSIONS
 
 SEEDS_OF_TAILS = 5
 

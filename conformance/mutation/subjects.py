@@ -19,7 +19,7 @@ from conformance.mutation.properties import (
     properties_of,
     proxy_properties,
 )
-from conformance.roles.client import unmet_need
+from conformance.roles.client_needs import unmet_need
 from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.broker import Broker

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import JudgedElsewhere
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.engine.hypothesis_profiles import examples_on
 from conformance.mutation.properties import Property, Values, holds
 from conformance.mutation.subjects import Subject

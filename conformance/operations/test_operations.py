@@ -12,7 +12,7 @@ import pytest
 from clauses.operations import OPERATIONS
 from conformance.assertions.brokers_at_fault import contradictions
 from conformance.assertions.client_moves import check_environment
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
 from conformance.assertions.operation_results import (
     assert_operates,

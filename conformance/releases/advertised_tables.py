@@ -9,8 +9,8 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from conformance.assertions.decoding import decode_answer
 from conformance.assertions.items import consecutive_runs
-from conformance.assertions.judging import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target

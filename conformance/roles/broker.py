@@ -17,6 +17,7 @@ from hypothesis.errors import Flaky
 
 from clauses import marks
 from clauses.catalogue import Clause, Role
+from conformance.assertions.clause_ids import V0_ALWAYS_SERVED
 from conformance.assertions.features import (
     lists_features,
     lists_supported_features,
@@ -26,7 +27,6 @@ from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
 from conformance.assertions.unlisted_apis import unlisted_items
-from conformance.assertions.violated_musts import V0_ALWAYS_SERVED
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
 from conformance.engine.hypothesis_profiles import UNSHRUNK, examples_on, profile_name
@@ -35,7 +35,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, unmet_by_suite
-from conformance.roles.stored_targets import Wanted, target_for
+from conformance.roles.stored_targets import ReplayOptions, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.cleanup.ending_signals import INTERRUPTS
@@ -280,11 +280,11 @@ class BrokerRole(RoleInRun[Broker]):
 
     @staticmethod
     @contextmanager
-    def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[Broker]:
+    def from_stored(failure: StoredFailure, options: ReplayOptions) -> Iterator[Broker]:
         """Start the target, and yield the listener of the failure."""
-        wanted.refuse_clients()
-        target = target_for(failure, wanted)
-        with launch(target, wanted.launcher) as running:
+        options.refuse_clients()
+        target = target_for(failure, options)
+        with launch(target, options.launcher) as running:
             if failure.listener not in running.addresses:
                 raise HarnessError(f"{target.id} has no listener {failure.listener}")
             is_secured = failure.listener in SASL_LISTENERS and "credentials" in failure.origin

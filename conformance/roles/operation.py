@@ -20,7 +20,7 @@ from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_trial
 from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import PARTLY, RoleInRun
-from conformance.roles.stored_targets import Wanted, able_client, target_for
+from conformance.roles.stored_targets import ReplayOptions, able_client, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.clients import CLIENTS, chosen_trials, targets_of, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
@@ -101,16 +101,16 @@ class OperationRole(RoleInRun[Trial]):
 
     @staticmethod
     @contextmanager
-    def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[Trial]:
+    def from_stored(failure: StoredFailure, options: ReplayOptions) -> Iterator[Trial]:
         """Start the release, and yield the client's operation to judge again.
 
         The client is the one in the stored failure, unless the user names another.
         """
-        target = target_for(failure, wanted)
-        tried = ChosenTrial(target, *able_client(failure, wanted))
+        target = target_for(failure, options)
+        tried = ChosenTrial(target, *able_client(failure, options))
         if tried.why_not_applicable:
             raise click.UsageError(f"{tried.operation} cannot be tried: {tried.why_not_applicable}")
-        with closing(PlayPool(1)) as pool, launch(target, wanted.launcher) as running:
+        with closing(PlayPool(1)) as pool, launch(target, options.launcher) as running:
             yield Trial(tried, Trials(running, pool))
 
 

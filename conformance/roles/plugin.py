@@ -26,8 +26,8 @@ from conformance.engine.planning import (
     unmatched_expectations,
 )
 from conformance.engine.pytest_reports import explain
-from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
+from conformance.roles.role_registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.runs.run_identity import SUITE, asks_for_everything
 from fixtures.choosing.listeners import AUTO, judges_elsewhere, kind_of
 from fixtures.cleanup.confinement import kept_from_others
@@ -128,8 +128,8 @@ def options_of_replay(config: pytest.Config) -> tuple[str, ...]:
 
     A stored failure does not contain these options.
     """
-    said = {option: config.getoption(option) for option in ("--launcher", "--command-config")}
-    words = (word for option, value in said.items() if value not in (None, AUTO) for word in (option, value))
+    values = {option: config.getoption(option) for option in ("--launcher", "--command-config")}
+    words = (word for option, value in values.items() if value not in (None, AUTO) for word in (option, value))
     return (*words, *(["--even-remote"] if judges_elsewhere(config) else []))
 
 
@@ -168,9 +168,9 @@ def _prepare(item: pytest.Item) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Add the folders of proposals to a command line that asks for all properties of the run's role."""
     config = session.config
-    asked = {(config.invocation_params.dir / argument).resolve() for argument in config.args}
+    paths = {(config.invocation_params.dir / argument).resolve() for argument in config.args}
     own, *proposed = role_of_run(config).folders()
-    if not asked.isdisjoint({SUITE, own}):
+    if not paths.isdisjoint({SUITE, own}):
         config.args += map(str, proposed)
 
 

@@ -24,7 +24,7 @@ import pytest
 from clauses.catalogue import Clause
 from conformance.engine.repeating import FailingExample
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure
-from conformance.roles.stored_targets import Wanted
+from conformance.roles.stored_targets import ReplayOptions
 from conformance.runs.run_identity import SUITE
 from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import Chosen, JudgedTarget
@@ -167,7 +167,7 @@ class RoleInRun(ABC, Generic[Judged]):
 
     @staticmethod
     @abstractmethod
-    def from_stored(failure: StoredFailure, wanted: Wanted) -> AbstractContextManager[JudgedTarget]:
+    def from_stored(failure: StoredFailure, options: ReplayOptions) -> AbstractContextManager[JudgedTarget]:
         """Return a context manager with a target on which a stored failure can be judged again."""
 
 

@@ -27,7 +27,7 @@ from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReplayOptions:
     """What the options of `replay` say about the target; it is that of the failure if they say nothing.
 
     Attributes:
@@ -82,8 +82,10 @@ class Wanted:
             raise click.UsageError("this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server")
 
 
-def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
-    """Return the wanted target, otherwise that of the failure; one without a file is judged like it was judged then.
+def target_for(failure: StoredFailure, options: ReplayOptions) -> Target:
+    """Return the target that the options name, otherwise that of the failure.
+
+    A target without a file is judged like the release that it was judged like then.
 
     Raises:
         UnknownTarget: there is none of this name, or the release that it is to be judged like is none.
@@ -91,15 +93,15 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
         click.UsageError: the options name none, several, or one that is not on the loopback interface.
     """
     recorded = failure.origin.get("like", "")
-    if wanted.listeners:
+    if options.listeners:
         # What a read-only run found needs no other requests, and whoever has the target allowed no others.
         is_read_only = failure.origin.get("sends") == Kind.READ_ONLY
-        target = replace(_target_at(failure, wanted), is_read_only=is_read_only)
-        return like_given(target, wanted.like or recorded)
+        target = replace(_target_at(failure, options), is_read_only=is_read_only)
+        return like_given(target, options.like or recorded)
     # The name of a folder is a path, so that it is not mistaken for an id.
-    given = wanted.broker or ("" if wanted.folder is None else folder_name(wanted.folder))
+    given = options.broker or ("" if options.folder is None else folder_name(options.folder))
     name = given or _named_target(failure)
-    like = wanted.like or (recorded if is_folder(name) else "")
+    like = options.like or (recorded if is_folder(name) else "")
     targets = targets_named([name], like=like)
     check_like(like, targets)
     if len(targets) > 1:
@@ -110,22 +112,22 @@ def target_for(failure: StoredFailure, wanted: Wanted) -> Target:
     return targets[0]
 
 
-def _target_at(failure: StoredFailure, wanted: Wanted) -> Target:
-    given = wanted.listeners
+def _target_at(failure: StoredFailure, options: ReplayOptions) -> Target:
+    given = options.listeners
     addresses = [address for each in given for address in each.addresses]
-    addresses += [] if wanted.upstream is None else [wanted.upstream]
+    addresses += [] if options.upstream is None else [options.upstream]
     remote = [str(address) for address in addresses if not is_loopback(address.host)]
-    if remote and not wanted.even_remote:
+    if remote and not options.even_remote:
         raise click.UsageError(
             f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
     if len(given) > 1 or given[0].is_secured:
         # A controller that is another node than the broker is a target of its own.
-        found = found_targets(given, upstream=wanted.upstream, every_broker=False)
+        found = found_targets(given, upstream=options.upstream, every_broker=False)
         return next((each for each in found if failure.listener in each.listeners), found[0])
     # A controller's failure is judged on a controller
     listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
-    return address_target({listener: given[0].addresses[0]}, upstream=wanted.upstream)
+    return address_target({listener: given[0].addresses[0]}, upstream=options.upstream)
 
 
 def _named_target(failure: StoredFailure) -> str:
@@ -146,20 +148,20 @@ def _read_address(text: str) -> Address | None:
         return None
 
 
-def client_for(failure: StoredFailure, wanted: Wanted) -> Client:
-    """Return the wanted client, otherwise that of the failure.
+def client_for(failure: StoredFailure, options: ReplayOptions) -> Client:
+    """Return the client that the options name, otherwise that of the failure.
 
     Raises:
         UnknownClient: there is none of this name.
         InvalidTargetFile: a file of the registry does not follow its schema.
         click.UsageError: the options name none or several.
     """
-    pattern, command = wanted.client, wanted.client_command
+    pattern, command = options.client, options.client_command
     if pattern is not None and command is not None:
         raise click.UsageError("give either --client or --client-cmd, not both")
     try:
         if command is not None or (pattern is None and failure.client_command):
-            return foreign_client(_command(failure, wanted))
+            return foreign_client(_command(failure, options))
         name = pattern or failure.target
         own = tuple(client for client in model_clients() if client.id == name)
         clients = own or select_clients([name], RINGS)
@@ -176,28 +178,28 @@ def client_for(failure: StoredFailure, wanted: Wanted) -> Client:
     return clients[0]
 
 
-def _command(failure: StoredFailure, wanted: Wanted) -> ClientCommand:
+def _command(failure: StoredFailure, options: ReplayOptions) -> ClientCommand:
     """Return the stored command; another text keeps what was said about it, and runs in the current folder."""
     # Whoever made the run folder does not decide what is allowed here.
-    known = {**failure.client_command, "unconfined": wanted.client_unconfined}
-    text = wanted.client_command
+    known = {**failure.client_command, "unconfined": options.client_unconfined}
+    text = options.client_command
     if text is None:
         return command_from(known)
     return command_from({**known, "text": text, "folder": ""})
 
 
-def able_client(failure: StoredFailure, wanted: Wanted) -> tuple[Client, str]:
-    """Return the wanted client, otherwise that of the failure, and the operation that failed.
+def able_client(failure: StoredFailure, options: ReplayOptions) -> tuple[Client, str]:
+    """Return the client that the options name, otherwise that of the failure, and the operation that failed.
 
     Raises:
         UnknownClient: there is none of this name.
         InvalidTargetFile: a file of the registry does not follow its schema.
         click.UsageError: the options name a command, or not one client that has the operation.
     """
-    if wanted.client_command is not None:
+    if options.client_command is not None:
         raise click.UsageError("a command has no operations: give --client, or nothing")
     name, _, operation = failure.clause.rpartition(".")
-    pattern = wanted.client or name
+    pattern = options.client or name
     able = [each for each in select_clients([pattern], RINGS) if operation in each.rows]
     if len(able) != 1:
         raise click.UsageError(f"{len(able)} clients {pattern!r} have {operation}; give one")

@@ -14,7 +14,8 @@ from uuid import UUID
 
 from hypothesis import reject
 
-from conformance.assertions.judging import MalformedAnswer, Unjudged, key_ranges, payload_of
+from conformance.assertions.decoding import key_ranges, payload_of
+from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
@@ -37,16 +38,10 @@ from wire.described_messages import SASL_AUTHENTICATE
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Request, encode_request
-from wire.headers import (
-    INSTANCE_ID_REQUEST_HEADER,
-    PLAIN_CLIENT_ID,
-    InstanceIdHeader,
-    Layout,
-    ResponseHeader,
-    plain_header,
-    read_error_code,
-)
+from wire.header_versions import INSTANCE_ID_REQUEST_HEADER, Layout
+from wire.headers import InstanceIdHeader, ResponseHeader, read_error_code
 from wire.message_schemas import error_codes_in
+from wire.plain_header import PLAIN_CLIENT_ID, plain_header
 from wire.sasl import plain_token
 
 FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)

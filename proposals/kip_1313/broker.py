@@ -30,12 +30,10 @@ from wire.codec import decode, decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER, PLAIN_REQUEST_HEADER
 from wire.headers import (
     CORRELATION_ID_BYTES,
-    FLEXIBLE_REQUEST_HEADER,
-    INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
-    PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
     RequestHeader,
     RequestStart,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from reference_model.profiles.known_apis import known_apis
 from wire.api_keys import API_VERSIONS_KEY
-from wire.headers import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER
 
 Newest = Mapping[int, int]
 """The newest version of each API that a target lists, by key."""

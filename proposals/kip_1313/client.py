@@ -38,7 +38,8 @@ from wire.api_keys import (
     SASL_AUTHENTICATE_KEY,
 )
 from wire.codec import encode
-from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, RequestHeader
+from wire.header_versions import INSTANCE_ID_REQUEST_HEADER
+from wire.headers import InstanceIdHeader, RequestHeader
 from wire.message_schemas import Api
 
 GROUP_ID = "model-group"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from fixtures.under_test.client import ClientUnderTest
 from proposals.kip_1313.client_rules import (
     has_client_id,

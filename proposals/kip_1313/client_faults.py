@@ -16,7 +16,8 @@ from reference_model.faults.clients.registry import FAULTS as FAULTS
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.codec import encode
-from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader, RequestHeader
+from wire.header_versions import INSTANCE_ID_REQUEST_HEADER
+from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, RequestHeader
 
 LAYOUT = "KIP-1313.header-v3-layout"
 SAME = "KIP-1313.id-same-on-all-connections"

@@ -29,7 +29,8 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
-from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader
+from wire.header_versions import INSTANCE_ID_REQUEST_HEADER
+from wire.headers import NO_INSTANCE_ID, InstanceIdHeader
 from wire.sasl import BARE_TOKEN
 
 MEMBER_KEYS = (

@@ -40,15 +40,9 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request
 from wire.frames import SIZE_BYTES
-from wire.headers import (
-    FLEXIBLE_REQUEST_HEADER,
-    INSTANCE_ID_REQUEST_HEADER,
-    NO_INSTANCE_ID,
-    PLAIN_BODY,
-    PLAIN_CLIENT_ID,
-    InstanceIdHeader,
-    read_error_code,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER
+from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, read_error_code
+from wire.plain_header import PLAIN_BODY, PLAIN_CLIENT_ID
 
 RECORDED = Path(__file__).with_name("discovery.csv")
 """Where the figures are kept; only a checkout can be recorded to."""
@@ -92,7 +86,7 @@ class Discovery:
 COLUMNS = tuple(field.name for field in fields(Discovery))
 
 
-class Tried(NamedTuple):
+class TriedRequest(NamedTuple):
     """What became of one request: the outcome in words, and whether it got UNSUPPORTED_VERSION."""
 
     outcome: str
@@ -166,7 +160,7 @@ def _request(api_key: int, api_version: int, instance_id: UUID | None = None) ->
     )
 
 
-def _sent(broker: Broker, requests: Iterable[Request]) -> Iterator[Tried]:
+def _sent(broker: Broker, requests: Iterable[Request]) -> Iterator[TriedRequest]:
     """Send each request on a connection of its own; yield what became of it.
 
     Raises:
@@ -178,10 +172,10 @@ def _sent(broker: Broker, requests: Iterable[Request]) -> Iterator[Tried]:
         if exchange.payload is None and exchange.outcome is not Outcome.CLOSED:
             raise HarnessError(f"the release does not answer any more: {exchange.outcome}")
         if exchange.payload is None:
-            yield Tried(str(exchange.outcome), is_discovery=False)
+            yield TriedRequest(str(exchange.outcome), is_discovery=False)
         else:
             code = ErrorCode(read_error_code(exchange.payload) or 0)
-            yield Tried(f"{ANSWERED} {code!r}", is_discovery=code is ErrorCode.UNSUPPORTED_VERSION)
+            yield TriedRequest(f"{ANSWERED} {code!r}", is_discovery=code is ErrorCode.UNSUPPORTED_VERSION)
 
 
 def _predicts_discovery(profile: Profile, request: Request) -> bool:
@@ -190,7 +184,7 @@ def _predicts_discovery(profile: Profile, request: Request) -> bool:
     return is_answered and reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def _in_words(tried: Iterable[Tried]) -> str:
+def _in_words(tried: Iterable[TriedRequest]) -> str:
     counts = Counter(each.outcome for each in tried)
     return ", ".join(what if len(counts) == 1 else f"{what} {count} times" for what, count in counts.most_common())
 

@@ -19,7 +19,7 @@ from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY, SAS
 from wire.api_versions import NEWEST_VERSION
 from wire.described_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 from wire.fields import Versions
-from wire.headers import HEADER_VERSIONS, INSTANCE_ID_REQUEST_HEADER
+from wire.header_versions import HEADER_VERSIONS, INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api, api
 
 OFFSET_DELETE_KEY = 47

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from hypothesis import assume
 
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from conformance.assertions.unlisted_apis import is_response_of_served
 from fixtures.under_test.broker import Broker

@@ -14,7 +14,7 @@ from typing import Any
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
 from proposals.kip_1313.schema_rules import EVERY_API, SchemaProblem, problems_in, valid_versions
 from wire.fields import versions
-from wire.headers import (
+from wire.header_versions import (
     HEADER_VERSIONS,
     INSTANCE_ID_REQUEST_HEADER,
     REQUEST,

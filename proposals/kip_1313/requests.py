@@ -21,13 +21,9 @@ from wire.api_keys import SASL_AUTHENTICATE_KEY
 from wire.codec import encode
 from wire.described_messages import SASL_HANDSHAKE
 from wire.exchange import Request, encode_request
-from wire.headers import (
-    NO_INSTANCE_ID,
-    PLAIN_CLIENT_ID,
-    PLAIN_INSTANCE_ID,
-    InstanceIdHeader,
-)
+from wire.headers import NO_INSTANCE_ID, InstanceIdHeader
 from wire.message_schemas import Api
+from wire.plain_header import PLAIN_CLIENT_ID, PLAIN_INSTANCE_ID
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN
 

@@ -25,7 +25,7 @@ from proposals.kip_1313.messages import OFFSET_DELETE_KEY, TELEMETRY_KEYS
 from reference_model.profiles.known_apis import known_apis
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.fields import Versions, versions
-from wire.headers import (
+from wire.header_versions import (
     FIRST_FLEXIBLE,
     HEADER_VERSIONS,
     INSTANCE_ID_REQUEST_HEADER,

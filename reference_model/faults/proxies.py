@@ -26,6 +26,7 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.header_versions import request_header_version
 from wire.headers import (
     API_VERSIONS_V0_START,
     CLIENT_ID_LENGTH_END,
@@ -34,7 +35,6 @@ from wire.headers import (
     correlation_id_bytes,
     read_error_code,
     read_request_start,
-    request_header_version,
 )
 
 FAULTS = Faults()

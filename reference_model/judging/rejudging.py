@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 from reference_model.broker.rules.oracle import first_state
 from reference_model.broker.rules.reaction import Identity, NotModelled, Reaction
-from reference_model.judging.agreement import Agreement, in_words
+from reference_model.judging.agreement import Agreement
+from reference_model.judging.outcome_texts import in_words
 from reference_model.judging.stored_inputs import StoredInputOracle, cut_frames
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import profile_of_target

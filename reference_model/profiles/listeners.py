@@ -39,6 +39,9 @@ def _with_controllers(*names: str) -> tuple[str, ...]:
 SASL_LISTENERS = _with_controllers(SASL_PLAINTEXT, SASL_SSL)
 TLS_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH, SASL_SSL)
 TLS_WITHOUT_SASL_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH)
+HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
+"""The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
+that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
 CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
 """Those that require a certificate of the client."""
 

@@ -25,14 +25,8 @@ from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import (
-    CORRELATION_ID_BYTES,
-    RequestHeader,
-    correlation_id_bytes,
-    read_error_code,
-    read_request_start,
-    request_header_version,
-)
+from wire.header_versions import request_header_version
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader, correlation_id_bytes, read_error_code, read_request_start
 
 MODEL_PROXY = "model-proxy"
 """The proxy's id; "model-proxy+<fault>" with a planted fault."""

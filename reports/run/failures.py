@@ -38,7 +38,7 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader, correlation_id_bytes
-from wire.hidden_secrets import hidden_parts
+from wire.hidden_bytes import hidden_parts
 from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"

@@ -19,16 +19,14 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.fields import Message
 from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.header_versions import PLAIN_REQUEST_HEADER, Layout, request_header_version
 from wire.headers import (
     CORRELATION_ID_BYTES,
-    PLAIN_REQUEST_HEADER,
-    Layout,
     RequestHeader,
     ResponseHeader,
     read_correlation_id,
     read_error_code,
     read_request_start,
-    request_header_version,
 )
 from wire.sasl import BARE_TOKEN
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from wire.api_keys import SASL_HANDSHAKE_KEY
 from wire.exchange import Request, Step
 from wire.frames import SIZE_BYTES
-from wire.hidden_secrets import token_in
+from wire.hidden_tokens import token_in
 from wire.primitives import write_unsigned_varint
 from wire.sasl import BARE_TOKEN, FIRST_FLEXIBLE_AUTHENTICATE, PLAIN
 

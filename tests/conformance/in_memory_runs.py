@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import JudgedElsewhere
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.mutation.properties import Property, all_properties, holds
 from conformance.mutation.subjects import listeners_in_memory
 from fixtures.client.patience import Patience

@@ -18,8 +18,8 @@ from conformance.assertions.answers_after import (
     success_after,
     unless_explained_by_earlier,
 )
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.histories import exchange_after
-from conformance.assertions.judging import MalformedAnswer
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext

@@ -8,17 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.assertions.asserting import assert_error, assert_kept
 from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.judging import (
-    JudgedElsewhere,
-    MalformedAnswer,
-    ResponseFault,
-    assert_error,
-    assert_kept,
-    decode_answer,
-    error_code_of,
-    payload_of,
-)
+from conformance.assertions.decoding import decode_answer, error_code_of, payload_of
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault
 from conformance.mutation.properties import all_properties, holds
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker

@@ -19,7 +19,7 @@ import pytest
 from conformance.commands.changes import changed_tables, comparable
 from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
-from conformance.roles.stored_targets import Wanted, target_for
+from conformance.roles.stored_targets import ReplayOptions, target_for
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
 from fixtures.client.running_broker import RunningBroker, TlsFiles
 from fixtures.errors import UnknownTarget
@@ -298,10 +298,10 @@ def given(
     broker: str | None = None,
     folder: str | None = None,
     like: str = "",
-) -> Wanted:
+) -> ReplayOptions:
     """Return what options say about the target."""
     listeners = () if address is None else (given_listener(address, {}),)
-    return Wanted(listeners=listeners, broker=broker, folder=folder, like=like)
+    return ReplayOptions(listeners=listeners, broker=broker, folder=folder, like=like)
 
 
 class TestReplay:

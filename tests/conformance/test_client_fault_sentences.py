@@ -20,7 +20,8 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.play_summary import summary
 from conformance.mutation.properties import client_properties
-from conformance.roles.client import NEEDS, _seen_lines
+from conformance.roles.client_check import seen_lines
+from conformance.roles.client_needs import NEEDS
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.in_memory_client import in_memory_client
 from reference_model.clients.scripts.recording import Recording, SeenRequest
@@ -230,6 +231,6 @@ def test_which_version_is_the_newest_must_have_been_seen(requests: tuple[SeenReq
 
 def test_check_says_that_a_client_has_no_name() -> None:
     """What `--client-check` prints has the remark that a run has at its end."""
-    lines = list(_seen_lines("fake", worked(asked(1), sent(4))))
+    lines = list(seen_lines("fake", worked(asked(1), sent(4))))
     assert any(line.startswith("Note: it sends ApiVersions v1 alone, which has no name") for line in lines)
-    assert not any(line.startswith("Note") for line in _seen_lines("fake", worked(asked(3))))
+    assert not any(line.startswith("Note") for line in seen_lines("fake", worked(asked(3))))

@@ -34,7 +34,7 @@ from conformance.clients import (
     test_success,
     test_tls,
 )
-from conformance.roles.client import NEEDS, unmet_need
+from conformance.roles.client_needs import NEEDS, unmet_need
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play

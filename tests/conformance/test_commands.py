@@ -118,6 +118,11 @@ HEAVY = {
 """Libraries that take up to a fifth of a second each."""
 
 
+def test_modules_are_named_like_their_commands() -> None:
+    modules = {name: listed.module.rpartition(".")[2] for name, listed in COMMANDS.items()}
+    assert modules == {name: name.replace("-", "_") for name in COMMANDS}
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_command_is_found_under_its_name(name: str) -> None:
     """Each listed command exists and has that name, and its line in the help is the first sentence of its own help."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from conformance.assertions.neighbours import assert_pauses_do_not_matter, assert_undisturbed
+from conformance.assertions.neighbours import assert_undisturbed
+from conformance.assertions.pauses import assert_pauses_do_not_matter
 from conformance.brokers.test_neighbours import (
     test_many_connections_hurt_nobody as many_connections,
 )

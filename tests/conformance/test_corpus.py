@@ -30,7 +30,7 @@ from conformance.corpus.entries import (
     load_file,
     parse_bytes,
 )
-from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, NotAllowed, Replay, Stored, batches
+from conformance.corpus.entry_replay import BATCH_BYTES, BATCH_FRAMES, AllowedEntry, NotAllowed, Replay, batches
 from reference_model.broker.rules.reaction import Identity, NotModelled
 from reference_model.broker.rules.responses import encode_body, response_for
 from reference_model.judging.stored_inputs import StoredInputOracle
@@ -155,7 +155,7 @@ def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:
 
 def test_batches_are_bounded() -> None:
     """A write is bounded in frames and bytes, unless it is a single long entry."""
-    stored = [Stored(entry=e, allowed=oracle().allowed_for(e.data)) for e in load_corpus()[:100]]
+    stored = [AllowedEntry(entry=e, allowed=oracle().allowed_for(e.data)) for e in load_corpus()[:100]]
     grouped = list(batches(stored))
     assert [each for batch in grouped for each in batch] == stored
     for batch in grouped:

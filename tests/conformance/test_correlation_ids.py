@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.assertions.correlation_ids import ANOTHER_ORDER, assert_own_ids, first_difference
-from conformance.assertions.judging import MalformedAnswer, ResponseFault
+from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome
 

@@ -8,9 +8,10 @@ from typing import cast
 
 import pytest
 
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED
 from conformance.assertions.client_moves import ClientAborted
-from conformance.assertions.judging import TargetEnded, crash_in_words
-from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
+from conformance.assertions.errors import TargetEnded, crash_in_words
+from conformance.engine.crashes import clause_of_crash
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
@@ -47,10 +48,10 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(last_words: tuple[str,
 @pytest.mark.parametrize(
     ("steps", "clause"),
     [
-        pytest.param([crashing(""), crashing("")], CRASH_OF_WELL_FORMED, id="well-formed"),
-        pytest.param([crashing(""), crashing("odd"), crashing("")], CRASH_OF_BROKEN, id="one-malformed"),
-        pytest.param([crashing(""), Step(connection=1, pieces=(b"\0",))], CRASH_OF_BROKEN, id="no-frame"),
-        pytest.param([crashing(""), Step(connection=0)], CRASH_OF_WELL_FORMED, id="closed"),
+        pytest.param([crashing(""), crashing("")], WELL_FORMED_NEVER_CLOSED, id="well-formed"),
+        pytest.param([crashing(""), crashing("odd"), crashing("")], MALFORMED_HURTS_NOBODY, id="one-malformed"),
+        pytest.param([crashing(""), Step(connection=1, pieces=(b"\0",))], MALFORMED_HURTS_NOBODY, id="no-frame"),
+        pytest.param([crashing(""), Step(connection=0)], WELL_FORMED_NEVER_CLOSED, id="closed"),
     ],
 )
 def test_the_clause_of_a_crash_depends_on_what_was_sent(steps: list[Step], clause: str) -> None:
@@ -73,8 +74,8 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(is_started_by_other
 def test_a_crash_is_laid_to_the_clause_about_it(tmp_path: Path) -> None:
     """The clause about crashes is also violated if the property is a PIN that does not bind the target."""
     broker = JudgedBroker(revivals=5)
-    case = judged(tmp_path, broker, PIN, also_planned=(CRASH_OF_WELL_FORMED,))
-    key = case.key._replace(clause=CRASH_OF_WELL_FORMED)
+    case = judged(tmp_path, broker, PIN, also_planned=(WELL_FORMED_NEVER_CLOSED,))
+    key = case.key._replace(clause=WELL_FORMED_NEVER_CLOSED)
 
     def crash(value: int) -> None:
         broker.journal.append(crashing(""))
@@ -86,13 +87,13 @@ def test_a_crash_is_laid_to_the_clause_about_it(tmp_path: Path) -> None:
     (failure,) = case.recorder.cells[key].failures.values()
     assert failure.first_line == "this request crashes the target: panic: nil pointer"
     assert failure.is_crash
-    assert case.judge.failed_elsewhere == {CRASH_OF_WELL_FORMED}
+    assert case.judge.failed_elsewhere == {WELL_FORMED_NEVER_CLOSED}
 
 
 def test_the_end_of_a_target_that_is_not_ours_is_a_crash(tmp_path: Path) -> None:
     """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name
     the clause."""
-    blamed, step = CRASH_OF_BROKEN, crashing("odd")
+    blamed, step = MALFORMED_HURTS_NOBODY, crashing("odd")
     broker = JudgedBroker(last_sent=(step,))
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
     for value in range(2):

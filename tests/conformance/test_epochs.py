@@ -13,13 +13,14 @@ from typing import Any, cast
 import pytest
 
 from clauses.catalogue import catalogue
-from conformance.assertions.epochs import EPOCH_MONOTONE, EpochFell, assert_epoch_never_fell
+from conformance.assertions.clause_ids import EPOCH_MONOTONE
+from conformance.assertions.epochs import EpochFell, assert_epoch_never_fell
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.assertions.features import (
     assert_features_as_on,
     assert_same_levels,
     responses_at_one_epoch,
 )
-from conformance.assertions.judging import JudgedElsewhere
 from conformance.roles.broker import NEEDS
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker

@@ -29,8 +29,8 @@ from conformance.assertions.client_success import (
     assert_uses_later_connections,
     assert_works_or_says_why,
 )
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.evidence import evidence_of, kind_of
-from conformance.assertions.judging import MalformedAnswer
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import MAX_IN_WINDOW, MAX_WITHOUT_PAUSE
 from reference_model.clients.scripts.script import EMPTY, Answer, Script

@@ -28,7 +28,7 @@ from conformance.assertions.client_software import (
     SOFTWARE_NOT_NAMED,
     bean_problem,
 )
-from conformance.assertions.judging import Unjudged, violation_context
+from conformance.assertions.errors import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.subjects import broker_with

@@ -10,8 +10,8 @@ import math
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import JudgedElsewhere
-from conformance.engine.judge import Judge
+from conformance.assertions.errors import JudgedElsewhere
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import all_properties
 from fixtures.client.patience import Patience

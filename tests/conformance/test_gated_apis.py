@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from conformance.assertions import sendable_apis
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.gated_apis import GATES, missing_feature
 from conformance.assertions.items import Item
-from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import RefusedAsUnsupported, check_supported
 from conformance.assertions.sendable_apis import is_skipped, request_to
 from conformance.brokers import test_served_versions
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.client.patience import Patience

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.roles.client import unmet_need
+from conformance.roles.client_needs import unmet_need
 from fixtures.errors import ClientFails
 from fixtures.registry.model_clients import model_client
 from fixtures.scripted_broker.playing import Play

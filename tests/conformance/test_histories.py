@@ -10,10 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
+from conformance.assertions.asserting import assert_error
 from conformance.assertions.blame import judged_elsewhere
+from conformance.assertions.clause_ids import WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.histories import exchange_after, what_came_before
-from conformance.assertions.judging import MalformedAnswer, assert_error, payload_of
-from conformance.assertions.violated_musts import KEPT, ViolatesAnother
+from conformance.assertions.violated_musts import ViolatesAnother
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
@@ -153,5 +156,5 @@ def test_what_earlier_requests_explain_is_a_violation_of_its_clause() -> None:
         payload_of(exchange_after(broker, after(Earlier.RIGHT_IDS), V3))
     reason = judged_elsewhere(broker, caught.value, ("KIP-511.names-accepted",))
     assert isinstance(reason, ViolatesAnother)
-    assert (reason.clause, reason.steps) == (KEPT, ())
-    assert f"(judged by {KEPT})" in str(reason)
+    assert (reason.clause, reason.steps) == (WELL_FORMED_NEVER_CLOSED, ())
+    assert f"(judged by {WELL_FORMED_NEVER_CLOSED})" in str(reason)

@@ -14,7 +14,9 @@ import pytest
 
 from clauses.catalogue import catalogue
 from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.judging import JudgedElsewhere, MalformedAnswer, payload_of
+from conformance.assertions.clause_ids import WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer
 from conformance.assertions.lost_connections import (
     MAX_CONNECTIONS,
     MAX_CONTROLS,
@@ -23,7 +25,6 @@ from conformance.assertions.lost_connections import (
     LostWhileShared,
     assert_new_connections_served,
 )
-from conformance.assertions.violated_musts import KEPT
 from fixtures.client.patience import Patience
 from fixtures.errors import AuthenticationFailed
 from fixtures.under_test.in_memory import InMemoryBroker
@@ -105,14 +106,14 @@ def test_lost_connection_is_judged_by_one_clause(lose: Lose) -> None:
     """However it is lost; the evidence has the lost connections and one that was served."""
     found = explained(losing(lose=lose))
     assert isinstance(found, LostAtRandom)
-    assert f"are lost (judged by {KEPT})" in str(found)
+    assert f"are lost (judged by {WELL_FORMED_NEVER_CLOSED})" in str(found)
     exchanges = [each for step in found.steps for each in step.exchanges]
     assert {each.outcome is Outcome.ANSWER for each in exchanges} == {True, False}
     assert len({step.connection for step in found.steps}) == 3
 
 
 def test_clause_about_lost_connections_is_violated_by_one() -> None:
-    assert explained(losing(), KEPT) is None
+    assert explained(losing(), WELL_FORMED_NEVER_CLOSED) is None
 
 
 @pytest.mark.parametrize("is_lost", [every_thirteenth, lambda _: False])
@@ -177,7 +178,7 @@ def test_wrong_credentials_are_not_explained() -> None:
 def test_violation_is_recorded_once_in_the_cell_of_its_clause(is_planned: bool, tmp_path: Path) -> None:
     """Without such a cell, as in a run of a few properties, the property's own clause is violated."""
     broker = losing()
-    also = (KEPT,) if is_planned else ()
+    also = (WELL_FORMED_NEVER_CLOSED,) if is_planned else ()
     case = judged(tmp_path, cast(JudgedBroker, broker), MUST, also_planned=also)
 
     def fail(value: int) -> None:
@@ -190,10 +191,10 @@ def test_violation_is_recorded_once_in_the_cell_of_its_clause(is_planned: bool, 
         return
     for value in range(3):
         case.run(fail, value)
-    cell = case.recorder.cells[CellKey(KEPT, broker.target.id, PLAINTEXT)]
+    cell = case.recorder.cells[CellKey(WELL_FORMED_NEVER_CLOSED, broker.target.id, PLAINTEXT)]
     assert (case.verdict, cell.verdict) == (Verdict.INCONCLUSIVE, Verdict.VIOLATES)
     assert cell.verdicts[Verdict.VIOLATES] == 1
-    assert catalogue()[KEPT].statement == next(iter(cell.failures.values())).statement
+    assert catalogue()[WELL_FORMED_NEVER_CLOSED].statement == next(iter(cell.failures.values())).statement
 
 
 @pytest.mark.parametrize("lose", [close, ignore, close_later])
@@ -261,5 +262,5 @@ def test_losses_while_others_ask_are_no_violation() -> None:
     broker.is_shared = True
     with pytest.raises(LostWhileShared, match="judge it with --jobs 1"):
         assert_new_connections_served(broker, 30)
-    for clause in (OWN, KEPT):
+    for clause in (OWN, WELL_FORMED_NEVER_CLOSED):
         assert isinstance(explained(broker, clause), LostWhileShared)

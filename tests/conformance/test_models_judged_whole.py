@@ -18,8 +18,8 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Level, catalogue
-from conformance.assertions.judging import Unjudged
-from conformance.engine.judge import Judge
+from conformance.assertions.errors import Unjudged
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import Property, all_properties, properties_of
 from conformance.roles.broker import BrokerRole

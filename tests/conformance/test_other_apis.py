@@ -17,8 +17,8 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
+from conformance.assertions.errors import NotSeen, Unjudged
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.judging import NotSeen, Unjudged
 from conformance.assertions.other_apis import (
     advertised_items,
     check_not_served,
@@ -28,13 +28,8 @@ from conformance.assertions.other_apis import (
     skipped_apis,
     undescribed_items,
 )
-from conformance.assertions.read_only_apis import (
-    LATE_US,
-    assert_in_order,
-    request_of,
-    request_without_response,
-    why_unserved,
-)
+from conformance.assertions.read_only_apis import request_of, request_without_response, why_unserved
+from conformance.assertions.response_order import LATE_US, assert_in_order
 from conformance.assertions.sendable_apis import why_skipped
 from conformance.brokers import test_before_authentication
 from fixtures.client.patience import Patience

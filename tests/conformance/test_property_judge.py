@@ -16,10 +16,10 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.engine import example_limits
 from conformance.engine.example_limits import SECONDARY_BUDGET_S
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.planning import (
     drop_unneeded,
     stale_expectations,

@@ -9,14 +9,8 @@ import dataclasses
 
 import pytest
 
-from conformance.assertions.read_only_apis import (
-    assert_all_answered,
-    assert_in_order,
-    read_only_items,
-    short_items,
-    slow_items,
-    slow_request_of,
-)
+from conformance.assertions.read_only_apis import read_only_items, short_items, slow_items, slow_request_of
+from conformance.assertions.response_order import assert_all_answered, assert_in_order
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.tried_faults import caught_by_pinned
 from fixtures.client.patience import Patience

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import MalformedAnswer
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.refusals import decode_success_or_refusal, is_plain
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis

@@ -10,9 +10,10 @@ import math
 import pytest
 
 from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.judging import MalformedAnswer, payload_of
+from conformance.assertions.clause_ids import CORRELATION_ID_ECHOED
+from conformance.assertions.decoding import payload_of
+from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.related_ids import restricted_ids
-from conformance.assertions.violated_musts import ID_ECHOED
 from fixtures.client.patience import Patience
 from fixtures.errors import NoCredentials
 from reference_model.broker.model.stages import Stage, Tampering
@@ -41,8 +42,8 @@ def test_order_that_a_target_expects_is_said(defect: str) -> None:
     steps = len(broker.journal)
     reason = str(judged_elsewhere(broker, failed.value, ("KIP-35.keys-unique",)))
     assert SENTENCES[defect] in reason
-    assert reason.endswith(f"(judged by {ID_ECHOED})")
-    assert judged_elsewhere(broker, failed.value, (ID_ECHOED,)) is None
+    assert reason.endswith(f"(judged by {CORRELATION_ID_ECHOED})")
+    assert judged_elsewhere(broker, failed.value, (CORRELATION_ID_ECHOED,)) is None
     assert len(broker.journal) == steps
 
 

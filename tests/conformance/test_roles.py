@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.commands.replay import replay
-from conformance.roles import registry
+from conformance.roles import role_registry
 from conformance.roles.broker import BrokerRole, ProxyRole
 from conformance.roles.client import ClientRole
 from conformance.roles.operation import OperationRole
 from conformance.roles.plugin import compare_declarations
-from conformance.roles.registry import EVERY_ROLE, role_of, role_of_run, roles_named
 from conformance.roles.role import RoleInRun, property_modules
+from conformance.roles.role_registry import EVERY_ROLE, role_of, role_of_run, roles_named
 from fixtures.choosing.clients import CLIENTS, ChosenClient
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
 from fixtures.registry.clients import select_clients
@@ -133,9 +133,9 @@ def test_new_role_is_one_module(tmp_path: Path) -> None:
 def toy_role(monkeypatch: pytest.MonkeyPatch) -> type[RoleInRun[Any]]:
     """The toy role, among the others."""
     # Its module adds it, once.
-    monkeypatch.setattr(registry, "EVERY_ROLE", registry.EVERY_ROLE)
+    monkeypatch.setattr(role_registry, "EVERY_ROLE", role_registry.EVERY_ROLE)
     toy: type[RoleInRun[Any]] = import_module("tests.conformance.toy_role").ToyRole
-    monkeypatch.setattr(registry, "EVERY_ROLE", (toy, *EVERY_ROLE))
+    monkeypatch.setattr(role_registry, "EVERY_ROLE", (toy, *EVERY_ROLE))
     return toy
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from conformance.assertions.judging import decode_answer
+from conformance.assertions.decoding import decode_answer
 from conformance.assertions.model_agreement import ConversationRunner
 from fixtures.client.journal import Journal, log_and_reader
 from fixtures.client.running_broker import RunningBroker, SaslAccess, TlsFiles
@@ -32,7 +32,7 @@ from tests.fixtures.running_targets import running_at
 from tests.reports.test_failures import failure_of
 from tests.written_failures import write_failure
 from wire.exchange import Exchange, Outcome, Step
-from wire.hidden_secrets import MARK
+from wire.hidden_bytes import MARK
 from wire.sasl import PLAIN, authenticate_request
 
 V0, V1 = build_request(version=0), build_request(version=1)

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from conformance.assertions.judging import NotSeen
+from conformance.assertions.errors import NotSeen
 from conformance.brokers import test_proxies
 from conformance.brokers.test_proxies import FLEXIBLE, LAST, V0
 from conformance.mutation.subjects import SUBJECTS

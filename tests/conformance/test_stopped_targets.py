@@ -13,10 +13,9 @@ from typing import Any, cast
 
 import pytest
 
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED
 from conformance.engine import crashes
 from conformance.engine.crashes import (
-    CRASH_OF_BROKEN,
-    CRASH_OF_WELL_FORMED,
     MAX_STOPS,
     STOPPED,
 )
@@ -104,7 +103,7 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def case_of(broker: StoppingBroker, runs: Path) -> Judged:
     """Return the judge of a property that is about neither clause."""
-    planned = (CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED)
+    planned = (MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED)
     return judged(runs, cast(JudgedBroker, broker), PIN, also_planned=planned)
 
 
@@ -131,13 +130,13 @@ def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path
     broker.begin_example()
     broker.converse([BROKEN])
     for _ in range(2):
-        with pytest.raises(BrokerGone, match=f"{CRASH_OF_BROKEN} judges this"):
+        with pytest.raises(BrokerGone, match=f"{MALFORMED_HURTS_NOBODY} judges this"):
             case.run(sending(broker, V0), 1)
-    key = CellKey(CRASH_OF_BROKEN, broker.target.id, broker.listener)
+    key = CellKey(MALFORMED_HURTS_NOBODY, broker.target.id, broker.listener)
     (failure,) = case.recorder.cells[key].failures.values()
     assert failure.first_line == STOPPED
     assert [each.request for step in failure.steps for each in step.exchanges] == [BROKEN, V0]
-    assert case.judge.failed_elsewhere == {CRASH_OF_BROKEN}
+    assert case.judge.failed_elsewhere == {MALFORMED_HURTS_NOBODY}
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
@@ -145,7 +144,7 @@ def test_malformed_request_that_stops_a_target_of_others_is_a_violation(tmp_path
     ("keeps_old", "reason", "violated"),
     [
         (False, "or it was shut down, or is not reached", set()),
-        (True, "opened before is still served", {CRASH_OF_WELL_FORMED}),
+        (True, "opened before is still served", {WELL_FORMED_NEVER_CLOSED}),
     ],
 )
 def test_well_formed_request_is_blamed_where_an_older_connection_is_served(
@@ -155,7 +154,7 @@ def test_well_formed_request_is_blamed_where_an_older_connection_is_served(
     broker = stopping_after(WELL_FORMED.data)
     case = case_of(broker, tmp_path)
     broker.is_silent, broker.keeps_old = is_silent, keeps_old
-    with pytest.raises(BrokerGone, match=reason if not keeps_old else CRASH_OF_WELL_FORMED):
+    with pytest.raises(BrokerGone, match=reason if not keeps_old else WELL_FORMED_NEVER_CLOSED):
         case.run(sending(broker, WELL_FORMED, V0), 1)
     assert reason in str(broker.unreadable)
     assert case.judge.failed_elsewhere == violated
@@ -196,7 +195,7 @@ def test_no_witness_is_kept_beside_a_target_that_serves_one_connection_at_a_time
     assert (witness_for(broker) is None) == is_one_at_a_time
 
 
-@pytest.mark.parametrize(("request_", "clause"), [(V0, CRASH_OF_WELL_FORMED), (BROKEN, CRASH_OF_BROKEN)])
+@pytest.mark.parametrize(("request_", "clause"), [(V0, WELL_FORMED_NEVER_CLOSED), (BROKEN, MALFORMED_HURTS_NOBODY)])
 def test_target_that_we_started_is_blamed_and_started_again(request_: Request, clause: str, tmp_path: Path) -> None:
     """Only the suite restarts it; the example is judged by what the fresh one does."""
     broker = stopping_after(request_.data)
@@ -224,9 +223,9 @@ def test_target_that_stops_too_often_is_given_up(tmp_path: Path) -> None:
     ("request_", "is_clean", "clause"),
     [
         (WELL_FORMED, True, None),
-        (WELL_FORMED, False, CRASH_OF_WELL_FORMED),
-        (BROKEN, True, CRASH_OF_BROKEN),
-        (BROKEN, False, CRASH_OF_BROKEN),
+        (WELL_FORMED, False, WELL_FORMED_NEVER_CLOSED),
+        (BROKEN, True, MALFORMED_HURTS_NOBODY),
+        (BROKEN, False, MALFORMED_HURTS_NOBODY),
     ],
 )
 def test_stop_at_the_end_of_a_property_is_found_if_something_may_have_gone_wrong(
@@ -293,7 +292,7 @@ def test_target_that_refuses_connections_and_runs_on_is_blamed(
             case.run(body, 1)
     else:
         case.run(body, 1)
-    assert (verdict_of(case, CRASH_OF_BROKEN) is Verdict.VIOLATES) != ends
+    assert (verdict_of(case, MALFORMED_HURTS_NOBODY) is Verdict.VIOLATES) != ends
 
 
 @pytest.mark.parametrize("fact", ["is_shared", "never_answered", "given_up"])

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.errors import JudgedElsewhere, Unjudged
 from conformance.assertions.items import Item, Problem, Refusal, named_in, names_of, ranges
-from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.engine.sweeping import AT_ONCE, ENDS_ALONE, SILENT_ITEMS, Sweep, tried_ahead
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from tests.clauses.properties import properties_in

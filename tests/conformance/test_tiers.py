@@ -24,7 +24,8 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.frames import FrameReader
-from wire.headers import RequestHeader, request_header_version
+from wire.header_versions import request_header_version
+from wire.headers import RequestHeader
 from wire.read_only import ReadOnlyGate
 
 Recorded = tuple[SuiteRun, list[bytes]]

@@ -20,7 +20,7 @@ from conformance.assertions.unlisted_apis import (
     unlisted_skipped,
 )
 from conformance.brokers import test_served_versions
-from conformance.engine.judge import Judge
+from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import oldest_and_newest
 from fixtures.client.patience import Patience

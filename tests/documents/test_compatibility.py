@@ -13,7 +13,7 @@ from dataclasses import replace
 from clauses.catalogue import catalogue
 from clauses.operations import OPERATIONS
 from conformance.failures.stored_failures import read_failure
-from conformance.roles.registry import roles_named
+from conformance.roles.role_registry import roles_named
 from reference_model.profiles.known_apis import known_apis
 from reports.grid.bugs import symptom_of
 from tests.conformance.suite_runs import REPOSITORY

@@ -38,13 +38,8 @@ from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import BufferUnderflow, DecodeError, UnexpectedNull
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
-from wire.headers import (
-    CLIENT_ID_OFFSET,
-    FLEXIBLE_REQUEST_HEADER,
-    PLAIN_REQUEST_HEADER,
-    RequestHeader,
-    request_header_version,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, request_header_version
+from wire.headers import CLIENT_ID_OFFSET, RequestHeader
 from wire.primitives import read_compact_nullable_string, read_unsigned_varint
 from wire.sasl import BARE_TOKEN
 

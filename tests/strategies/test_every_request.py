@@ -26,7 +26,8 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersion
 from wire.codec import decode, decode_prefix
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
-from wire.headers import RequestHeader, request_header_version
+from wire.header_versions import request_header_version
+from wire.headers import RequestHeader
 
 HIGHEST_KEY_OF_ANYBODY = 1999
 """Vendors' own keys seen so far lie below 1,100; Kafka's highest is 94."""

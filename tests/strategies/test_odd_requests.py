@@ -46,7 +46,8 @@ from wire.codec import decode, decode_prefix
 from wire.errors import BufferUnderflow, DecodeError, InvalidUtf8, VarintTooLong
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
-from wire.headers import InstanceIdHeader, request_header_version
+from wire.header_versions import request_header_version
+from wire.headers import InstanceIdHeader
 from wire.primitives import UINT32_MAX, read_int16, read_unsigned_varint
 
 

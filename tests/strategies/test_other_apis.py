@@ -30,7 +30,8 @@ from wire.api_keys import API_VERSIONS_KEY, READ_ONLY_KEYS
 from wire.codec import decode_prefix
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
-from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+from wire.header_versions import PLAIN_REQUEST_HEADER
+from wire.headers import RequestHeader
 from wire.primitives import NO_TAGS
 
 PLAIN = "00000007 0011 6b61666b612d636f6e666f726d616e6365"

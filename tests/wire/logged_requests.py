@@ -5,7 +5,8 @@ Long requests and responses are shortened.
 
 from __future__ import annotations
 
-from wire.request_log import LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import LogCounts
 
 USER = "User:ANONYMOUS"
 _TIMES = (

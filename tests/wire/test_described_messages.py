@@ -31,7 +31,8 @@ from wire.described_messages import (
 )
 from wire.error_codes import ErrorCode
 from wire.fields import Field, versions
-from wire.headers import RequestHeader, ResponseHeader, Schema
+from wire.header_versions import Schema
+from wire.headers import RequestHeader, ResponseHeader
 from wire.message_schemas import Api, message_class, message_from
 
 

@@ -16,7 +16,8 @@ from wire.codec import TAG_SECTION, decode_prefix
 from wire.errors import EncodeError
 from wire.exchange import Arrival, Exchange, Outcome, Request, Step, encode_request
 from wire.frames import FrameReader
-from wire.headers import Layout, RequestHeader, request_header_version
+from wire.header_versions import Layout, request_header_version
+from wire.headers import RequestHeader
 from wire.sentinel import SENTINEL_CORRELATION_ID, sentinel_for
 
 BODY = ApiVersionsRequest(client_software_name="a", client_software_version="1")

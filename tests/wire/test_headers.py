@@ -1,28 +1,17 @@
-"""Headers: literal bytes, and which header a message has."""
+"""Headers of requests and responses have their literal bytes."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, METADATA_KEY
 from wire.codec import decode, encode
 from wire.headers import (
-    HEADER_VERSIONS,
-    REQUEST,
-    RESPONSE,
     RequestHeader,
     ResponseHeader,
-    Schema,
     correlation_id_bytes,
-    derived_header_version,
-    header_version,
-    kind_of,
     read_correlation_id,
     read_error_code,
     read_request_start,
-    request_header_version,
 )
 from wire.primitives import TaggedField
 
@@ -70,22 +59,6 @@ def test_response_header_has_its_literal_bytes(version: int, expected: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("api_version", "header_version"),
-    [(-32768, 1), (-1, 1), (0, 1), (2, 1), (3, 2), (5, 2), (6, 2), (32767, 2)],
-)
-def test_header_version_follows_from_the_api_version(api_version: int, header_version: int) -> None:
-    """An ApiVersions request has a flexible header from version 3 on, even in an unknown version."""
-    assert request_header_version(18, api_version) == header_version
-
-
-@given(st.integers(-(2**15), 2**15 - 1).filter(lambda key: key != 18))
-def test_header_version_of_other_apis_is_not_guessed(api_key: int) -> None:
-    """The header version of any other API is an error."""
-    with pytest.raises(ValueError, match=str(api_key)):
-        request_header_version(api_key, 0)
-
-
-@pytest.mark.parametrize(
     ("payload", "expected"),
     [
         ("0012 0003 80000007 0001 61", (18, 3, -(2**31) + 7)),
@@ -118,44 +91,3 @@ def test_start_of_a_response_is_read(payload: str, correlation_id: int | None, e
 def test_response_echoes_the_bytes_of_the_correlation_id() -> None:
     """The correlation id of a request is its bytes 4 to 7."""
     assert correlation_id_bytes(bytes.fromhex("0012 0003 00000007 ffff")) == b"\0\0\0\x07"
-
-
-def schema_of(kind: str, api_key: int, flexible: str = "2+") -> Schema:
-    """Return the schema of a request or response."""
-    name = f"Some{kind.title()}"
-    return {"apiKey": api_key, "type": kind, "name": name, "flexibleVersions": flexible}
-
-
-@pytest.mark.parametrize(
-    ("schema", "headers"),
-    [
-        (schema_of(REQUEST, METADATA_KEY), [1, 1, 2, 2]),
-        (schema_of(REQUEST, CONTROLLED_SHUTDOWN_KEY), [0, 1, 2, 2]),
-        (schema_of(RESPONSE, METADATA_KEY), [0, 0, 1, 1]),
-        # A client reads it before it knows what the broker supports.
-        (schema_of(RESPONSE, API_VERSIONS_KEY), [0, 0, 0, 0]),
-    ],
-)
-def test_flexible_versions_have_a_header_with_tags(schema: Schema, headers: list[int]) -> None:
-    assert [derived_header_version(schema, version) for version in range(4)] == headers
-
-
-def test_stated_header_counts() -> None:
-    """A version that the schema does not state has the derived one."""
-    schema = {**schema_of(REQUEST, METADATA_KEY), HEADER_VERSIONS: {"1": "2", "3+": "3"}}
-    assert [header_version(schema, version) for version in range(5)] == [1, 2, 2, 3, 3]
-
-
-@pytest.mark.parametrize(
-    ("schema", "kind"),
-    [
-        ({"name": "FetchRequest"}, REQUEST),
-        ({"name": "FetchResponse", "type": "response"}, RESPONSE),
-        ({"name": "RequestHeader", "type": "header"}, "header"),
-        ({"name": "LeaderChangeMessage", "type": "data"}, "data"),
-        ({}, "data"),
-    ],
-)
-def test_only_requests_and_responses_have_headers(schema: Schema, kind: str) -> None:
-    """Whatever else there is has none."""
-    assert kind_of(schema) == kind

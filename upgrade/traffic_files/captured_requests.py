@@ -21,11 +21,11 @@ from wire.api_versions import (
 from wire.codec import decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER
 from wire.headers import (
     CLIENT_ID_LENGTH_END,
     CLIENT_ID_OFFSET,
     CORRELATION_ID_BYTES,
-    FLEXIBLE_REQUEST_HEADER,
     RequestHeader,
     ResponseHeader,
     read_request_start,

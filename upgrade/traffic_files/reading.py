@@ -15,7 +15,7 @@ from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.traffic_files.captures import read_captures
 from upgrade.traffic_files.request_logs import add_counted, follow_request_logs, read_request_logs
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ from upgrade.prediction.observed_requests import (
     UnusableSource,
 )
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_broker
-from wire.request_log import MAX_COUNTED, LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import MAX_COUNTED, LogCounts
 
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "

@@ -32,7 +32,9 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import CORRELATION_ID_BYTES, RequestHeader, plain_header, request_header_version
+from wire.header_versions import request_header_version
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader
+from wire.plain_header import plain_header
 
 _UNKNOWN = Identity()
 

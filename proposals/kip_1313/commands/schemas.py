@@ -28,7 +28,7 @@ from proposals.kip_1313.schema_rules import (
 )
 from reports.escaping import printable
 from reports.verdict_labels import counted
-from wire.headers import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
+from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
 
 SUFFIX = ".json"
 

@@ -26,7 +26,7 @@ from proposals.kip_1313.schema_rules import (
     problems_together,
 )
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
-from wire.headers import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
+from wire.header_versions import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE
 
 Schema = Mapping[str, Any]
 UNKNOWN_KEY = 1001

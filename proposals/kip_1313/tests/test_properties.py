@@ -16,7 +16,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
-from conformance.assertions.judging import MalformedAnswer, Unjudged
+from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from conformance.brokers import test_version_negotiation
 from fixtures.errors import BrokerGone

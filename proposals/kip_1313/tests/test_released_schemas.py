@@ -20,7 +20,7 @@ from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.released_schemas import problems_against
 from proposals.kip_1313.tests.schemas import Schema, schema_of
 from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY
-from wire.headers import RESPONSE
+from wire.header_versions import RESPONSE
 
 EXAMPLES = Path(__file__).parent / "vectors"
 FIELDS: tuple[dict[str, Any], ...] = (

@@ -43,13 +43,7 @@ from proposals.kip_1313.tests.schemas import (
 from proposals.kip_1313.tests.test_released_schemas import WRONG_COMPARISONS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.fields import versions
-from wire.headers import (
-    FIRST_FLEXIBLE,
-    HEADER_VERSIONS,
-    REQUEST,
-    RESPONSE,
-    derived_header_version,
-)
+from wire.header_versions import FIRST_FLEXIBLE, HEADER_VERSIONS, REQUEST, RESPONSE, derived_header_version
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -16,7 +16,7 @@ from fixtures.errors import ArtefactUnavailable
 from proposals.kip_1313.commands.schemas import schemas
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.tests.schemas import new_version
-from wire.headers import REQUEST, RESPONSE, derived_header_version, kind_of
+from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
 
 EXAMPLES = Path(__file__).parent / "vectors"
 RIGHT = json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 3))

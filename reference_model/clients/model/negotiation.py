@@ -19,12 +19,8 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsRes
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.headers import (
-    CORRELATION_ID_BYTES,
-    ERROR_CODE_BYTES,
-    read_error_code,
-    request_header_version,
-)
+from wire.header_versions import request_header_version
+from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, read_error_code
 from wire.primitives import write_int16
 
 WITHOUT_CLUSTER_CHECK = "without_cluster_check"

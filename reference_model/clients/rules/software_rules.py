@@ -99,9 +99,9 @@ def names_nothing(recording: Recording) -> str:
     versions = sorted({*recording.versions_of_api_versions})
     if not versions or versions[-1] >= FIRST_FLEXIBLE_VERSION:
         return ""
-    asked = " and ".join(f"v{version}" for version in versions)
+    sent = " and ".join(f"v{version}" for version in versions)
     return (
-        f"it sends ApiVersions {asked} alone, which has no name, to a broker that supports v0 to v{NEWEST_VERSION}: "
+        f"it sends ApiVersions {sent} alone, which has no name, to a broker that supports v0 to v{NEWEST_VERSION}: "
         "operators see its software as unknown"
     )
 

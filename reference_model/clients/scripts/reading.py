@@ -14,14 +14,8 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError, DuplicateTag
 from wire.frames import encode_frame
-from wire.headers import (
-    FLEXIBLE_REQUEST_HEADER,
-    PLAIN_REQUEST_HEADER,
-    InstanceIdHeader,
-    RequestHeader,
-    read_request_start,
-    request_header_version,
-)
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, request_header_version
+from wire.headers import InstanceIdHeader, RequestHeader, read_request_start
 from wire.message_schemas import Api
 
 MIN_REQUEST_BYTES = 8

@@ -13,7 +13,8 @@ from reference_model.clients.rules.software_rules import TAGS_ASCEND
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, RequestHeader
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER
+from wire.headers import RequestHeader
 from wire.primitives import NO_TAGS
 
 DECODE = "KIP-35.client-requests-decode"

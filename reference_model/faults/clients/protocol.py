@@ -11,7 +11,8 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.codec import encode
 from wire.frames import SIZE_BYTES
-from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
+from wire.header_versions import FLEXIBLE_REQUEST_HEADER
+from wire.headers import RequestHeader
 from wire.primitives import write_compact_nullable_string
 
 SPLIT_INDEPENDENT = "PROTOCOL.split-independent"

@@ -19,7 +19,8 @@ from reference_model.faults.clients.registry import fault
 from wire.api_keys import API_VERSIONS_KEY
 from wire.codec import encode
 from wire.frames import encode_frame
-from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader, read_correlation_id
+from wire.header_versions import PLAIN_REQUEST_HEADER
+from wire.headers import RequestHeader, read_correlation_id
 
 CLAUSE = "KIP-35.client-survives-old-broker"
 LONG_PAUSE_MS = 1200

@@ -42,7 +42,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.headers import PLAIN_CORRELATION_ID
+from wire.plain_header import PLAIN_CORRELATION_ID
 
 METADATA = 3
 DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))

@@ -22,7 +22,7 @@ from conformance.commands.replay import replay, role_of_failure, still_fails
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from conformance.roles.plugin import options_of_replay
-from conformance.roles.stored_targets import Wanted, target_for
+from conformance.roles.stored_targets import ReplayOptions, target_for
 from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
 from fixtures.client.cluster_client import Security
 from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
@@ -153,7 +153,7 @@ def test_what_a_read_only_run_found_is_judged_again_by_reading(tmp_path: Path) -
     """Somebody else may depend on a cluster that only such a run may judge."""
     target = replace(address_target({PLAINTEXT: UNUSED}), is_read_only=True)
     found = replace(failure(tmp_path), origin=origin_of(target))
-    wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),))
+    wanted = ReplayOptions(listeners=(given_listener(str(UNUSED), {}),))
     assert target_for(found, wanted) == target
     assert not target_for(failure(tmp_path), wanted).is_read_only
 
@@ -178,7 +178,7 @@ def test_failure_is_judged_on_the_node_that_has_its_listener(
         return list(nodes.values())
 
     monkeypatch.setattr("conformance.roles.stored_targets.found_targets", found)
-    wanted = Wanted(listeners=(given_listener(str(UNUSED), {}),) * 2)
+    wanted = ReplayOptions(listeners=(given_listener(str(UNUSED), {}),) * 2)
     assert target_for(replace(failure(tmp_path), listener=listener), wanted) == nodes[listener]
 
 
@@ -243,6 +243,6 @@ def test_credentials_are_needed_again(tmp_path: Path, monkeypatch: pytest.Monkey
     listener = given_listener(str(UNUSED), {})
     with (
         pytest.raises(HarnessError, match="give them with --command-config"),
-        BrokerRole.from_stored(found, Wanted(listeners=(listener,))),
+        BrokerRole.from_stored(found, ReplayOptions(listeners=(listener,))),
     ):
         pass

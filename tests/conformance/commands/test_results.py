@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.results import diff, summary
+from conformance.commands.diff import diff
+from conformance.commands.summary import summary
 from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES, hostile_tables, small_tables
 from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (

@@ -143,13 +143,13 @@ def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
         pytest.param("replay .", "roles.broker.launch", "judging the failure again", id="replay"),
         pytest.param(
             "pin-artefacts apache-kafka-4.4.0",
-            "commands.pinning.pin",
+            "commands.pin_artefacts.pin",
             "resolving the artefacts of apache-kafka-4.4.0",
             id="pin-artefacts",
         ),
         pytest.param(
             "record-tables apache-kafka-4.4.0",
-            "commands.pinning.record",
+            "commands.record_tables.record",
             "recording the version table and default responses of apache-kafka-4.4.0",
             id="record-tables",
         ),

@@ -12,7 +12,7 @@ from conformance.commands import watch as watch_command
 from conformance.commands.watch import watch
 from tests.wire.logged_requests import ENTRIES
 from upgrade.traffic_files.request_logs import LIMITS
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 LINES = [line for line, _ in ENTRIES.values()]
 FOR = ["--for", "apache-kafka-4.4.0"]

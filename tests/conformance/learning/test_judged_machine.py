@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from clauses import marks
 from clauses.tiers import Tier
-from conformance.assertions.judging import JudgedElsewhere
+from conformance.assertions.errors import JudgedElsewhere
 from conformance.brokers.test_learned_machine import learned_in_time, message, word_agrees
 from conformance.commands.replay import replay
 from conformance.engine.planning import is_left_out

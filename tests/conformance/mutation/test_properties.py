@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import load_catalogue
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.errors import Unjudged
 from conformance.brokers import test_version_negotiation
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import (

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import catalogue
+from conformance.mutation.dimensions import Pipeline, values_of
 from conformance.mutation.properties import Property, Values, all_properties
 from conformance.mutation.reached_tails import Reach
 from conformance.mutation.releases import CLAUSE, measure
 from conformance.mutation.score import Blame, Kill, Score, markdown, rows, summary, tail_rows
-from conformance.mutation.tails import DIMENSIONS, Pipeline, values_of
+from conformance.mutation.tails import DIMENSIONS
 from reference_model.faults.broker import DEFECTS
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header

@@ -22,9 +22,9 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles import registry
+from conformance.roles import role_registry
 from conformance.roles.role import RoleInRun
-from conformance.roles.stored_targets import Wanted
+from conformance.roles.stored_targets import ReplayOptions
 from fixtures.choosing.listeners import with_given_declarations
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target
@@ -93,12 +93,12 @@ class ToyRole(RoleInRun[InMemoryBroker]):
 
     @staticmethod
     @contextmanager
-    def from_stored(failure: StoredFailure, wanted: Wanted) -> Iterator[InMemoryBroker]:
+    def from_stored(failure: StoredFailure, options: ReplayOptions) -> Iterator[InMemoryBroker]:
         """Yield the model that failed."""
         yield _toy(ChosenToy(reference_target(failure.target), failure.listener))
 
 
-registry.EVERY_ROLE = (ToyRole, *registry.EVERY_ROLE)
+role_registry.EVERY_ROLE = (ToyRole, *role_registry.EVERY_ROLE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

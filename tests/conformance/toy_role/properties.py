@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.assertions.judging import decode_answer
+from conformance.assertions.decoding import decode_answer
 from fixtures.under_test.in_memory import InMemoryBroker
 from strategies.api_versions import api_versions_requests, build_request
 from wire.error_codes import ErrorCode

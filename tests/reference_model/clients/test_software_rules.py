@@ -26,7 +26,8 @@ from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY,
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.described_messages import SASL_HANDSHAKE
-from wire.headers import RequestHeader, request_header_version
+from wire.header_versions import request_header_version
+from wire.headers import RequestHeader
 from wire.primitives import write_compact_nullable_string
 
 METADATA_BODY = bytes.fromhex("00 01 00 00")

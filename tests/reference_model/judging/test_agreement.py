@@ -13,16 +13,9 @@ import pytest
 from reference_model.broker.rules.connection_states import ConnectionEvent
 from reference_model.broker.rules.reaction import AnswerKind, Listing, Reaction, closed
 from reference_model.broker.rules.responses import encode_body, response_for
-from reference_model.judging.agreement import (
-    Agreement,
-    difference,
-    part_of_response,
-    refuses,
-    summary_of,
-    what_followed,
-    what_it_did,
-)
+from reference_model.judging.agreement import Agreement, refuses
 from reference_model.judging.flexible_headers import response_after_tag_section
+from reference_model.judging.outcome_texts import difference, part_of_response, summary_of, what_followed, what_it_did
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request

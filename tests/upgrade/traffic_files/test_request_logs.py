@@ -27,7 +27,8 @@ from upgrade.traffic_files.request_logs import (
     follow_request_logs,
     read_request_logs,
 )
-from wire.request_log import LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import LogCounts
 
 LINES = [line for line, _ in ENTRIES.values()]
 NAMED = ClientIdentity("named", "127.0.0.1", USER, "my-app", "1.2.3")

@@ -22,7 +22,8 @@ from wire.codec import encode
 from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame, read_size
-from wire.headers import plain_header, request_header_version
+from wire.header_versions import request_header_version
+from wire.plain_header import plain_header
 
 HOST = "127.0.0.1"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

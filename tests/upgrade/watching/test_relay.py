@@ -45,7 +45,7 @@ from upgrade.watching.watcher import Watcher
 from wire.broker_addresses import HostAndPort
 from wire.exchange import probe_request
 from wire.frames import SIZE_BYTES, read_size
-from wire.headers import PLAIN_CORRELATION_ID
+from wire.plain_header import PLAIN_CORRELATION_ID
 
 _FEED = RequestHeaders.feed
 TIME_S = 1.0

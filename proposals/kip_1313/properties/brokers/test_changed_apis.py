@@ -11,38 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import Unjudged, assert_error, decode_answer
-from fixtures.under_test.broker import Broker
-from proposals.kip_1313.assertions import (
-    apis_without_instance_id,
-    ask_with_id,
-    assert_served,
-    claims_instance_ids,
-    in_v0,
-    message_in,
-    newest_api_versions,
-    with_id,
-)
-from proposals.kip_1313.messages import (
-    OFFSET_DELETE_KEY,
-    PUSH_TELEMETRY,
-    PUSH_TELEMETRY_KEY,
-    TELEMETRY_KEYS,
-)
-from proposals.kip_1313.old_telemetry import id_made, is_returned, noted_of_others, unseen_id
-from proposals.kip_1313.requests import (
-    AN_ID,
-    InstanceIdRequest,
-    instance_ids,
-    plain_instance_id_requests,
-    telemetry_v0,
-)
-from strategies.api_versions import build_request
-from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
-from wire.api_versions import NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.headers import NO_INSTANCE_ID
-from wire.primitives import INT16_MAX
+from proposals.kip_1313.properties.brokers.vocabulary import *
 
 FIRST = InstanceIdRequest()
 MAX_VERSIONS_BEYOND = 20

@@ -12,24 +12,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.client_software import SLOWEST_LOG_S, fresh_name
-from conformance.assertions.judging import Unjudged, decode_answer, payload_of
-from fixtures.polling import poll_until
-from fixtures.under_test.broker import Broker
-from proposals.kip_1313.assertions import (
-    assume_logged_in,
-    assume_served,
-    in_allowed_order,
-    login,
-    with_id,
-    without_id,
-)
-from proposals.kip_1313.requests import AN_ID, InstanceIdRequest, requests_of_any_header
-from reference_model.profiles.listeners import PLAINTEXT
-from strategies.api_versions import build_request
-from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION
-from wire.exchange import Request
+from proposals.kip_1313.properties.brokers.vocabulary import *
 
 FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)
 NULL = FIRST.named(None)

@@ -11,35 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from fixtures.under_test.broker import Broker
-from proposals.kip_1313.assertions import (
-    OLD_VERSIONS,
-    api_of_first,
-    assert_refused,
-    assert_served,
-    error_in,
-    lists,
-    login,
-    token_request,
-    with_id,
-    without_id,
-)
-from proposals.kip_1313.requests import (
-    AN_ID,
-    ANOTHER_ID,
-    InstanceIdRequest,
-    instance_id_requests,
-    instance_ids,
-    plain_instance_id_requests,
-    sasl_handshake,
-)
-from reference_model.profiles.listeners import LISTENERS, SASL_LISTENERS
-from strategies.api_versions import build_request
-from wire.api_keys import SASL_HANDSHAKE_KEY
-from wire.api_versions import NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.headers import NO_INSTANCE_ID
-from wire.primitives import TaggedField
+from proposals.kip_1313.properties.brokers.vocabulary import *
 
 FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)
 WITHOUT_SASL = tuple(name for name in LISTENERS if name not in SASL_LISTENERS)

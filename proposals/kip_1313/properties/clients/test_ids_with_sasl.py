@@ -8,29 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from conformance.assertions.client_moves import played
-from fixtures.under_test.client import ClientUnderTest
-from proposals.kip_1313.client_assertions import assert_client_id_only_first, assert_none
-from proposals.kip_1313.client_rules import (
-    missing_ids,
-    wrong_ids,
-    wrong_layouts,
-    wrong_member_ids,
-    wrong_reported_ids,
-    wrong_telemetry,
-)
-from proposals.kip_1313.scripts import (
-    OLD_TELEMETRY,
-    claiming_cluster,
-    claiming_clusters,
-    cluster_with,
-    clusters_with_old_telemetry,
-    mixed_cluster,
-    mixed_clusters,
-    unreachable_cluster,
-)
-from reference_model.clients.scripts.script import Script
-from strategies.secured_scripts import secured
+from proposals.kip_1313.properties.clients.vocabulary import *
 
 ONE, RECONNECTING = secured(claiming_cluster()), secured(claiming_cluster(closes_after=5))
 MIXED = secured(mixed_cluster(is_old_first=True))

@@ -11,31 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.client_moves import played
-from fixtures.under_test.client import ClientUnderTest
-from proposals.kip_1313.client_assertions import assert_client_id_only_first, assert_none
-from proposals.kip_1313.client_rules import (
-    instance_ids_in,
-    missing_ids,
-    wrong_ids,
-    wrong_layouts,
-    wrong_member_ids,
-    wrong_reported_ids,
-    wrong_telemetry,
-)
-from proposals.kip_1313.scripts import (
-    OLD_TELEMETRY,
-    claiming_cluster,
-    claiming_clusters,
-    cluster_with,
-    clusters_with_old_telemetry,
-    downgraded_cluster,
-    mixed_cluster,
-    mixed_clusters,
-    replaced_claiming_cluster,
-    unreachable_cluster,
-)
-from reference_model.clients.scripts.script import Script
+from proposals.kip_1313.properties.clients.vocabulary import *
 
 
 @pytest.mark.needs("asks_again", "instance_ids")

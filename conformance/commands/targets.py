@@ -1,4 +1,4 @@
-"""`targets` and `clients`: list what can be judged."""
+"""`targets`: lists the brokers and proxies that can be judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from conformance.commands.errors import InvalidFile, reported_as
 from conformance.commands.output_console import WIDTH_OF_LISTS, borderless_table, output_console
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
-from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target, load_targets
 from proposals import proposed_brokers
 from reference_model.faults.broker import DEFECTS
@@ -84,16 +83,3 @@ def targets(defects: bool) -> None:
         for row in rows:
             table.add_row(*row)
     console.print(table)
-
-
-@click.command()
-def clients() -> None:
-    """List the clients that --client accepts."""
-    table = borderless_table("id", "language", "ring", "known violations", "note")
-    with reported_as(InvalidFile, InvalidTargetFile):
-        listed = all_clients()
-    for client in listed:
-        note = "speaks KIP-1242" if client.cluster_check else ""
-        known = str(len(client.known_violations) or "")
-        table.add_row(client.id, client.language, client.ring, known, note)
-    output_console(piped_width=WIDTH_OF_LISTS).print(table)

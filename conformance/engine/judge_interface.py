@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.contradictions import contradicted_must, is_of_model
-from conformance.assertions.judging import JudgedElsewhere, Unjudged
+from conformance.assertions.errors import JudgedElsewhere, Unjudged
 from conformance.assertions.violated_musts import ViolatedMust
 from conformance.engine.drawing import Body
 from conformance.engine.repeating import FailingExample

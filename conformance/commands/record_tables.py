@@ -1,7 +1,4 @@
-"""`pin-artefacts` and `record-tables`: steps to take when a release is added.
-
-Each step is taken once.
-"""
+"""`record-tables`: records what releases advertise, once, when they are added."""
 
 from __future__ import annotations
 
@@ -11,25 +8,8 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.output_console import status_line
 from conformance.releases.advertised_tables import record_default_answers
 from conformance.releases.advertised_tables import record_tables as record
-from fixtures.artefacts.pinning import pin
 from fixtures.errors import HarnessError, InvalidTargetFile, UnknownTarget
-from fixtures.registry.targets import BROKERS_FOLDER, select_targets
-
-
-@click.command("pin-artefacts")
-@click.argument("target_id", metavar="ID")
-def pin_artefacts(target_id: str) -> None:
-    """Write the hashes of a target's artefacts to its file."""
-    path = BROKERS_FOLDER / f"{target_id}.toml"
-    if not path.exists():
-        raise UnknownName(f"{path} does not exist; copy the file of a similar release and change it")
-    with (
-        reported_as(CouldNotTell, HarnessError),
-        reported_as(InvalidFile, InvalidTargetFile),
-        status_line(f"resolving the artefacts of {target_id}"),
-    ):
-        pinned = pin(path)
-    click.echo(f"{path.name}: {pinned}")
+from fixtures.registry.targets import select_targets
 
 
 @click.command("record-tables")

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.judging import (
-    MalformedAnswer,
+from conformance.assertions.decoding import (
     answer_after_flexible_header,
-    assert_refused,
-    assume_served,
-    assume_unserved,
     bytes_after_body,
     decode_answer,
     error_code_of,
     payload_of,
 )
-from reference_model.judging.agreement import summary_of
+from conformance.assertions.errors import MalformedAnswer
 from strategies.api_versions import build_request
-from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from tests.conformance.exchanges import V0_EMPTY, exchange_of
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError, NegativeLength
 from wire.exchange import Exchange, Outcome
 
-V0_EMPTY = "00000007 0000 00000000"
 V3_EMPTY = "00000007 0000 01 00000000 00"
 V3_EMPTY_WITH_HEADER_TAGS = "00000007 00 0000 01 00000000 00"
-
-
-def exchange_of(outcome: Outcome = Outcome.ANSWER, payload: str | None = None, **given: Any) -> Exchange:
-    """An exchange of a v3 request, with a payload in hexadecimal."""
-    data = None if payload is None else bytes.fromhex(payload)
-    return Exchange(request=build_request(version=3), outcome=outcome, payload=data, **given)
 
 
 @pytest.mark.parametrize(
@@ -151,90 +137,6 @@ def test_answer_without_an_error_code_is_too_short(payload: str) -> None:
     """Six bytes are needed."""
     with pytest.raises(MalformedAnswer, match=r"too short: .*no error code"):
         error_code_of(exchange_of(payload=payload))
-
-
-@pytest.mark.parametrize(
-    ("given", "refused"),
-    [
-        pytest.param({"outcome": Outcome.CLOSED}, True, id="closed"),
-        pytest.param({"payload": "00000007 002a"}, True, id="error"),
-        pytest.param({"payload": "00000007 ffff"}, True, id="negative-error"),
-        pytest.param({"payload": V0_EMPTY}, False, id="served"),
-        pytest.param({"outcome": Outcome.SILENT}, False, id="silent"),
-        pytest.param({"outcome": Outcome.IGNORED}, False, id="ignored"),
-    ],
-)
-def test_refusal_is_a_close_or_an_error(given: dict[str, Any], refused: bool) -> None:
-    """Silence refuses nothing, and neither does an answer without an error."""
-    exchange = exchange_of(**given)
-    with nullcontext() if refused else pytest.raises(AssertionError):
-        assert_refused(exchange)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param({"outcome": Outcome.SILENT}, "the target fell silent", id="silent"),
-        pytest.param(
-            {"payload": "00000007 002a", "usable": True},
-            "the target answered INVALID_REQUEST (42); the next request was answered",
-            id="kept",
-        ),
-        pytest.param(
-            {"payload": "00000007 002a"},
-            "the target answered INVALID_REQUEST (42); the next request was not answered",
-            id="lost",
-        ),
-        pytest.param(
-            {"payload": "00000008 002a", "usable": True},
-            "the target answered INVALID_REQUEST (42) with the correlation id 8 instead of 7; "
-            "the next request was answered",
-            id="another-correlation-id",
-        ),
-        pytest.param(
-            {"payload": "00000007 002a", "surplus": bytes.fromhex("00000006 00000007 002a")},
-            "the target answered INVALID_REQUEST (42); the same response came a second time",
-            id="twice",
-        ),
-        pytest.param(
-            {"payload": "00000007 002a", "surplus": b"\x70\xff", "usable": True},
-            "the target answered INVALID_REQUEST (42); then bytes came that belong to no response: 2",
-            id="surplus-bytes",
-        ),
-        pytest.param(
-            {"payload": "00000007 00 002a 01 00000000 00", "usable": True},
-            "the target answered INVALID_REQUEST (42) after a tag section in the response's header; "
-            "the next request was answered",
-            id="flexible-header",
-        ),
-    ],
-)
-def test_exchange_is_summed_up(given: dict[str, Any], expected: str) -> None:
-    """The summary names the outcome, and whether the connection still serves."""
-    assert summary_of(exchange_of(**given)) == expected
-
-
-@pytest.mark.parametrize(
-    ("versions", "accepted"),
-    [((0, 4), True), ((4,), True), ((5,), False), ((0, 5), False), ((-1,), False)],
-    ids=str,
-)
-def test_examples_of_served_versions_are_judged(versions: tuple[int, ...], accepted: bool) -> None:
-    """Every request has to be of a version from 0 to the target's highest."""
-    broker: Any = SimpleNamespace(max_version=4)
-    sent = [build_request(version=version) for version in versions]
-    expected = nullcontext() if accepted else pytest.raises(UnsatisfiedAssumption)
-    with assumptions_outside_hypothesis(), expected:
-        assume_served(broker, *sent)
-
-
-@pytest.mark.parametrize(("version", "accepted"), [(5, True), (6, True), (4, False), (-1, False)])
-def test_examples_of_unserved_versions_are_judged(version: int, accepted: bool) -> None:
-    """The version has to be above the target's highest."""
-    broker: Any = SimpleNamespace(max_version=4)
-    expected = nullcontext() if accepted else pytest.raises(UnsatisfiedAssumption)
-    with assumptions_outside_hypothesis(), expected:
-        assume_unserved(broker, build_request(version=version))
 
 
 @pytest.mark.parametrize("version", [3, 99])

@@ -14,7 +14,7 @@ from conformance.corpus.entries import CorpusEntry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.reaction import NotModelled, Reaction
-from reference_model.judging.agreement import difference, summary_of
+from reference_model.judging.outcome_texts import difference, summary_of
 from reference_model.judging.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 
@@ -35,7 +35,7 @@ class NotAllowed(AssertionError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class AllowedEntry:
     """An entry with what the model allows for it."""
 
     entry: CorpusEntry
@@ -58,9 +58,9 @@ class Remaining:
     left_out: list[CorpusEntry] = field(default_factory=list)
 
 
-def batches(stored: Iterable[Stored]) -> Iterator[tuple[Stored, ...]]:
+def batches(stored: Iterable[AllowedEntry]) -> Iterator[tuple[AllowedEntry, ...]]:
     """Group entries that keep the connection into batches, each sent in one write."""
-    batch: list[Stored] = []
+    batch: list[AllowedEntry] = []
     frames = size = 0
     for each in stored:
         frames += len(each.allowed.frames.complete)
@@ -80,7 +80,7 @@ class Replay:
         self._broker = broker
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
 
-    def keeping(self, entries: Iterable[CorpusEntry], remaining: Remaining) -> Iterator[Stored]:
+    def keeping(self, entries: Iterable[CorpusEntry], remaining: Remaining) -> Iterator[AllowedEntry]:
         """Yield the entries that keep the connection; add the others to `remaining`."""
         for entry in entries:
             try:
@@ -88,7 +88,7 @@ class Replay:
             except NotModelled:
                 remaining.left_out.append(entry)
                 continue
-            stored = Stored(entry=entry, allowed=allowed)
+            stored = AllowedEntry(entry=entry, allowed=allowed)
             if allowed.keeps_the_connection:
                 yield stored
             elif self._broker.speaks_tls and allowed.frames.awaits_more:
@@ -128,7 +128,7 @@ class Replay:
             self._broker.begin_example()
         return remaining
 
-    def _begin(self, connection: Connection, batch: Sequence[Stored]) -> Finish:
+    def _begin(self, connection: Connection, batch: Sequence[AllowedEntry]) -> Finish:
         requests = [request for each in batch for request in each.allowed.frames.complete]
         if not self._broker.speaks_tls:
             return connection.begin(requests)
@@ -137,7 +137,7 @@ class Replay:
         return lambda: exchanges
 
     def _compare(
-        self, batch: tuple[Stored, ...], exchanges: Iterable[Exchange], agreed: Agreed
+        self, batch: tuple[AllowedEntry, ...], exchanges: Iterable[Exchange], agreed: Agreed
     ) -> Iterator[tuple[CorpusEntry, ...]]:
         """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
@@ -161,7 +161,7 @@ class Replay:
             NotAllowed: the target does something that the model does not allow.
             NotModelled: the model does not cover the entry.
         """
-        stored = Stored(entry=entry, allowed=self._oracle.allowed_for(entry.data))
+        stored = AllowedEntry(entry=entry, allowed=self._oracle.allowed_for(entry.data))
         frames = stored.allowed.frames
         with self._broker.connect() as connection:
             if frames.awaits_more:
@@ -181,10 +181,10 @@ class Replay:
         """
         requests = [request for entry in entries for request in cut_frames(entry.data).complete]
         exchanges = self._broker.converse(requests)
-        last = Stored(entry=entries[-1], allowed=self._oracle.allowed_for(entries[-1].data))
+        last = AllowedEntry(entry=entries[-1], allowed=self._oracle.allowed_for(entries[-1].data))
         self._check_in_order(last, exchanges[len(exchanges) - len(last.allowed.frames.complete) :])
 
-    def _check_in_order(self, stored: Stored, exchanges: Sequence[Exchange]) -> None:
+    def _check_in_order(self, stored: AllowedEntry, exchanges: Sequence[Exchange]) -> None:
         """Check each frame's outcome, and that nothing but a close follows the last frame that is served.
 
         The close is required if the model closes the connection; a target that falls silent instead hangs.
@@ -210,7 +210,7 @@ class Replay:
 
     def _check(
         self,
-        stored: Stored,
+        stored: AllowedEntry,
         request: Request,
         exchange: Exchange,
         allowed: Sequence[Reaction],

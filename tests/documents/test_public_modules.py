@@ -1,0 +1,61 @@
+"""Packages and a document name the modules for other projects."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from tests.conformance.suite_runs import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "use-as-a-library.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
+EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PUBLIC = {package: re.findall(r"`(\w+)`", modules) for package, modules in ROW.findall(PAGE)}
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_packages_name_the_modules_of_the_document(package: str) -> None:
+    assert import_module(package).__all__ == PUBLIC[package]
+    for module in PUBLIC[package]:
+        assert import_module(f"{package}.{module}").__doc__
+
+
+def test_other_packages_have_no_public_modules() -> None:
+    named = {path.parent.name for path in REPOSITORY.glob("*/__init__.py") if "__all__" in path.read_text("utf-8")}
+    assert named == PUBLIC.keys()
+
+
+@contextmanager
+def reference_broker(*options: str) -> Iterator[int]:
+    """Start the reference broker, and yield the port of its plaintext listener."""
+    command = [sys.executable, "-m", "conformance", "reference-broker", *options]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["plaintext"]
+        finally:
+            process.stdin.close()
+
+
+@pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
+def test_example_of_the_document_judges_a_server(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = EXAMPLE.findall(PAGE)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    names: dict[str, Any] = {"__name__": "test_my_server"}
+    exec(compile(example, "test_my_server.py", "exec"), names)
+    with reference_broker(*(["--defect", defect] if defect else [])) as port:
+        names["ADDRESS"] = ("127.0.0.1", port)
+        if not defect:
+            names["test_any_id_gets_the_table"]()
+            return
+        with pytest.raises(AssertionError):
+            names["test_any_id_gets_the_table"]()
