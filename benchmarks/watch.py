@@ -28,7 +28,7 @@ from benchmarks.measures import Goal, end_with, missed_goals, quick_option
 from conformance.watch.carrying import Ways
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from reports.suite_command import SuiteCommand
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, refused_with
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import (
     PROBLEMS,
     ClusterClient,
@@ -21,7 +22,6 @@ from fixtures.client.cluster_client import (
     is_of_controller,
 )
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
 

@@ -24,7 +24,7 @@ from conformance.assertions.judging import (
     key_ranges,
 )
 from conformance.assertions.served_tables import assert_table
-from fixtures.client.running_broker import ClientCertificate
+from fixtures.client.access import ClientCertificate
 from fixtures.client.tls_stream import TlsShape
 from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused

@@ -35,8 +35,8 @@ from conformance.roles.role import RoleInRun
 from conformance.roles.stored_targets import Wanted
 from fixtures.choosing.listeners import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
+from fixtures.client.addresses import Address, parse_address
 from fixtures.client.command_config import read_properties
-from fixtures.client.running_broker import Address, parse_address
 from fixtures.errors import (
     HarnessError,
     InvalidCommandConfig,

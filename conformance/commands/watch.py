@@ -32,9 +32,9 @@ from conformance.watch.running import (
     watch_until_ended,
 )
 from conformance.watch.terminal import show_result, table_of
+from fixtures.client.addresses import Address
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
-from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
 

@@ -12,7 +12,7 @@ import click
 
 from conformance.failures.stored_failures import StoredFailure
 from fixtures.choosing.listeners import is_loopback
-from fixtures.client.running_broker import Address, parse_address
+from fixtures.client.addresses import Address, parse_address
 from fixtures.errors import InvalidClientCommand, UnknownClient
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import GivenListener, found_targets

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import trustme
 
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.client.transport import reset_on_close
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse

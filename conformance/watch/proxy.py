@@ -32,7 +32,7 @@ from conformance.watch.request_stream import Pending, RequestHead, RequestHeader
 from conformance.watch.responses import HeldResponse, Responses
 from conformance.watch.sightings import MAX_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.recording_proxy.frames import Decoder
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut

@@ -23,7 +23,8 @@ from conformance.assertions.brokers_at_fault import (
 )
 from conformance.assertions.operation_results import Unsupported
 from conformance.operations.test_operations import client_operates
-from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.client.addresses import Address
+from fixtures.client.running_broker import RunningBroker
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import ArtefactUnavailable
 from fixtures.recording_proxy.operation import TriedPlay

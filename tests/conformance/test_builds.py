@@ -21,7 +21,8 @@ from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.stored_targets import Wanted, target_for
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
-from fixtures.client.running_broker import RunningBroker, TlsFiles
+from fixtures.client.access import TlsFiles
+from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import UnknownTarget
 from fixtures.kafka_setup.broker_properties import SECURITY_PROTOCOLS, with_secured_controllers
 from fixtures.launchers import choose_launcher, launch

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from fixtures.client import preflight
+from fixtures.client.addresses import Address, parse_address
 from fixtures.client.preflight import check_address
-from fixtures.client.running_broker import Address, parse_address
 from fixtures.errors import NotJudgeable
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering

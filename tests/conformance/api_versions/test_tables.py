@@ -28,9 +28,9 @@ from conformance.api_versions.cluster_tables import (
 )
 from conformance.api_versions.terminal import stock_text
 from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import AuthenticationFailed, ConnectionFailed
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.java_requests import ranges_of_client

@@ -19,10 +19,10 @@ from conformance.api_versions import asking
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
+from fixtures.client.addresses import Address
 from fixtures.client.answer_limits import MAX_TABLE_BYTES
 from fixtures.client.cluster_client import ClusterClient, ListedBroker
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving

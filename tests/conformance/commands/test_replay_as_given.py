@@ -24,8 +24,10 @@ from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from conformance.roles.plugin import options_of_replay
 from conformance.roles.stored_targets import Wanted, target_for
 from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
+from fixtures.client.access import SaslAccess
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import Security
-from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
+from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import given_listener

@@ -15,7 +15,7 @@ from conformance.watch.carrying import Ways
 from conformance.watch.prediction import Release
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from wire.broker_addresses import addresses_in
 from wire.codec import encode

@@ -31,7 +31,7 @@ from conformance.watch.running import (
 )
 from conformance.watch.sightings import Sightings
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from tests.conformance.watch.rehearsal_checks import serve_old_configs
 from tests.conformance.watch.relay import (
     HOST,
