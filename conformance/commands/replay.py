@@ -33,7 +33,7 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.roles.registry import roles_named
 from conformance.roles.role import RoleInRun
 from conformance.roles.stored_targets import Wanted
-from fixtures.choosing.listeners import AUTO, LAUNCHERS
+from fixtures.choosing.target_options import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.addresses import Address, parse_address
 from fixtures.client.command_config import read_properties

@@ -14,7 +14,7 @@ from conformance.engine.shares import Shares, fixtures_of
 from fixtures.choosing.clients import tries_operations
 from fixtures.choosing.listeners import ListenerOfTarget, connections_per_second_of, kind_of
 from fixtures.errors import HarnessError
-from fixtures.tiers import EXPECTED, expected_duration, tier_in
+from fixtures.run_size import EXPECTED, expected_duration, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 

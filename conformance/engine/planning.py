@@ -19,7 +19,7 @@ from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.runs.run_identity import target_facts
 from fixtures.registry.targets import KnownViolation, Target
-from fixtures.tiers import Kind
+from fixtures.run_size import Kind
 from fixtures.under_test.judged_target import Chosen
 from reports.plugin import clauses_of
 from reports.records import BROKEN_VERDICTS, PlannedCell, Verdict

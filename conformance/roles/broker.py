@@ -42,7 +42,7 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
-from fixtures.tiers import tier_in
+from fixtures.run_size import tier_in
 from fixtures.under_test.broker import Broker, SpareTarget, outcome_of_api_versions
 from fixtures.under_test.judged_target import Chosen
 from proposals import provided

@@ -32,12 +32,13 @@ from conformance.failures.stored_failures import StoredFailure
 from conformance.roles.role import Need, RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import Wanted, client_for
 from conformance.runs.run_identity import SUITE
-from fixtures.choosing.clients import CHECK, CLIENTS, ChosenClient, chosen_clients, tries_operations
+from fixtures.choosing.client_options import CHECK
+from fixtures.choosing.clients import CLIENTS, ChosenClient, chosen_clients, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import FOREIGN
+from fixtures.run_size import tier_in
 from fixtures.scripted_broker.playing import Play, PlayPool
-from fixtures.tiers import tier_in
 from fixtures.under_test.client import COULD_NOT_START, LAUNCHER, ClientUnderTest, client_under_test
 from fixtures.under_test.judged_target import Chosen
 from proposals import provided

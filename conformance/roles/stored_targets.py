@@ -22,7 +22,7 @@ from fixtures.registry.foreign_clients import ClientCommand, command_from, forei
 from fixtures.registry.likeness import check_like, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
-from fixtures.tiers import Kind
+from fixtures.run_size import Kind
 from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
 
 

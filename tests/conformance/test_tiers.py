@@ -15,7 +15,7 @@ import pytest
 from clauses import marks
 from clauses.tiers import Tier
 from conformance.engine.planning import NOTHING_MALFORMED, is_left_out
-from fixtures.tiers import EXPECTED, Kind
+from fixtures.run_size import EXPECTED, Kind
 from reports.records import Verdict
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from fixtures.tiers import EXPECTED, Kind
+from fixtures.run_size import EXPECTED, Kind
 from reference_model.profiles.profile import APACHE_KAFKA, FOLDER
 from reports.site.release_pages import RECORDED_COLUMNS
 from reports.site.rendering import Site

@@ -23,7 +23,8 @@ from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from conformance.roles.plugin import options_of_replay
 from conformance.roles.stored_targets import Wanted, target_for
-from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
+from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
+from fixtures.choosing.target_options import AUTO
 from fixtures.client.access import SaslAccess
 from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import Security
