@@ -20,7 +20,7 @@ from conformance.assertions.judging import (
     payload_of,
 )
 from conformance.assertions.sendable_apis import is_skipped, request_to
-from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
+from fixtures.artefacts.schema_jars import api_catalogue, catalogue_of
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did

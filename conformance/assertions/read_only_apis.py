@@ -19,7 +19,7 @@ from conformance.assertions.correlation_ids import assert_own_ids, first_differe
 from conformance.assertions.items import Item, names_of
 from conformance.assertions.judging import MalformedAnswer, ResponseFault, payload_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did

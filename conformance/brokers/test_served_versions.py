@@ -38,7 +38,7 @@ from conformance.assertions.unlisted_apis import (
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
 from conformance.engine.sweeping import Sweep, oldest_and_newest
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.judging.agreement import what_it_did
 from strategies.histories import ALONE, ConnectionHistory, Earlier, after, histories

@@ -26,7 +26,7 @@ from conformance.releases.release_changes import (
     generated_inputs,
     stages_of,
 )
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch

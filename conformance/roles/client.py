@@ -40,7 +40,7 @@ from fixtures.registry.clients import FOREIGN
 from fixtures.run_size import tier_in
 from fixtures.scripted_broker.playing import Play, PlayPool
 from fixtures.under_test.client import COULD_NOT_START, LAUNCHER, ClientUnderTest, client_under_test
-from fixtures.under_test.judged_target import Chosen
+from fixtures.under_test.judged_target import ChosenTarget
 from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
@@ -175,7 +175,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         chosen = self.config.stash[CLIENTS]
         return () if tries_operations(self.config) else chosen
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is a client."""
         return isinstance(chosen, ChosenClient)
 

@@ -33,7 +33,7 @@ from conformance.watch.responses import HeldResponse, Responses
 from conformance.watch.sightings import MAX_NOTES
 from conformance.watch.watcher import WatchedConnection, Watcher
 from fixtures.client.addresses import Address
-from fixtures.recording_proxy.frames import Decoder
+from fixtures.recording_proxy.frame_reader import Decoder
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut
 from wire.api_keys import API_VERSIONS_KEY

@@ -20,7 +20,7 @@ from conformance.watch.prediction import (
 )
 from conformance.watch.sightings import ClientIdentity, Sightings
 from conformance.watch.watcher import Violation
-from fixtures.exit_status import ended_in_words
+from fixtures.process_end import ended_in_words
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
 from reports.escaping import markdown_text, printable

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from conformance.watch.request_stream import Pending, RequestHead, is_held
-from fixtures.recording_proxy.frames import MAX_READ_BYTES
+from fixtures.recording_proxy.frame_reader import MAX_READ_BYTES
 from wire.api_keys import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY
 from wire.frames import SIZE_BYTES, read_size
 from wire.headers import CORRELATION_ID_BYTES, read_correlation_id

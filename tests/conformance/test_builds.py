@@ -28,7 +28,7 @@ from fixtures.kafka_setup.broker_properties import SECURITY_PROTOCOLS, with_secu
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.launchers.given_broker import given_listener
-from fixtures.launchers.kafka_home import home_target, origin_of
+from fixtures.launchers.named_targets import home_target, origin_of
 from fixtures.registry.targets import BROKERS_FOLDER, Target, newest_release, select_targets
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, USUAL_LISTENERS

@@ -18,7 +18,7 @@ from conformance.assertions.sendable_apis import is_skipped, request_to
 from conformance.brokers import test_served_versions
 from conformance.engine.judge import Judge
 from conformance.engine.property_judge import JUDGE
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.faults.broker import DEFECTS

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from conformance.api_versions import client_requests
 from conformance.api_versions.client_requests import sent_ranges
-from fixtures.artefacts.message_schemas import clients_jar
+from fixtures.artefacts.schema_jars import clients_jar
 from fixtures.registry.clients import all_clients
 from reference_model.profiles import java_requests
 from reference_model.profiles.known_apis import Range, known_apis

@@ -27,7 +27,7 @@ from conformance.api_versions.cluster_tables import (
     tables_of_release,
 )
 from conformance.api_versions.terminal import stock_text
-from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.artefacts.schema_jars import clients_jar, read_schemas
 from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig

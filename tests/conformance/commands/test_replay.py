@@ -29,7 +29,7 @@ from conformance.roles import operation as operation_module
 from fixtures.client.addresses import Address
 from fixtures.client.running_broker import RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
-from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
+from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of

@@ -32,7 +32,7 @@ from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import given_listener
-from fixtures.launchers.kafka_home import origin_of
+from fixtures.launchers.named_targets import origin_of
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target, newest_release, select_targets
 from fixtures.under_test.broker import Broker

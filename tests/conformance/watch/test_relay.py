@@ -24,7 +24,7 @@ from conformance.watch.request_stream import Pending, RequestHeaders, SaslTokens
 from conformance.watch.responses import HeldResponse
 from conformance.watch.watcher import Watcher
 from fixtures.client.addresses import Address
-from fixtures.recording_proxy.frames import MAX_READ_BYTES, QUICK_BYTES
+from fixtures.recording_proxy.frame_reader import MAX_READ_BYTES, QUICK_BYTES
 from tests.conformance.watch.relay import (
     HOST,
     METADATA_KEY,
