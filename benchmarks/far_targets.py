@@ -25,7 +25,7 @@ from rich.console import Console
 
 from benchmarks.distance import ROUND_TRIP_MS
 from benchmarks.measures import Goal, last_line, missed_goals, quick_option
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import newest_release, select_targets

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, quick_option
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from reports.suite_command import SuiteCommand
 from upgrade.watching.proxy import WatchProxy
 from upgrade.watching.tls_sides import TlsSides

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from wire.message_schemas import Api
 
 

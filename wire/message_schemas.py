@@ -2,7 +2,7 @@
 
 A schema is one parsed JSON file from a `kafka-clients` jar. It becomes a frozen dataclass with a field table,
 which `wire.codec` encodes and decodes like the handwritten messages of this package. Names are the schema's,
-snake_cased. `fixtures.artefacts.message_schemas` reads the jars.
+snake_cased. `fixtures.artefacts.schema_jars` reads the jars.
 
 Source: apache/kafka, clients/src/main/resources/common/message/README.md, for the meaning of a schema's keys.
 """

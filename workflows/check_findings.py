@@ -28,7 +28,7 @@ import click
 
 from clauses.catalogue import Role
 from conformance.commands.selection import selected_target
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.client_processes.installation import installed
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.errors import ArtefactUnavailable
 from reference_model.clients.rules.moves import History, Move
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest

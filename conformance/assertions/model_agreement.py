@@ -17,7 +17,7 @@ from hypothesis import reject
 
 from conformance.assertions.contradictions import Deviation
 from conformance.assertions.decoding import decode_answer
-from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
+from fixtures.artefacts.schema_jars import api_catalogue, catalogue_of
 from fixtures.client.connection import Connection
 from fixtures.errors import NoCredentials
 from fixtures.under_test.broker import Broker

@@ -27,7 +27,7 @@ from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary
 from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, DriverResult
 from fixtures.errors import ClientFails, HarnessError
-from fixtures.recording_proxy.operation import METADATA_KEYS, ReroutedPlay, TriedPlay, is_wanted
+from fixtures.recording_proxy.recorded_trial import METADATA_KEYS, ReroutedPlay, TriedPlay, is_wanted
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves

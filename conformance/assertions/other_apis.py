@@ -15,7 +15,7 @@ from conformance.assertions.errors import MalformedAnswer, ResponseFault, Unjudg
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.sendable_apis import is_skipped, request_to
-from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
+from fixtures.artefacts.schema_jars import api_catalogue, catalogue_of
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.outcome_texts import what_it_did

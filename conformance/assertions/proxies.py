@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hypothesis import assume
 
 from conformance.assertions.other_apis import advertised_table
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import UPSTREAM
 from reference_model.proxies.model_proxy import api_versions_body

@@ -18,7 +18,7 @@ from conformance.assertions.decoding import payload_of
 from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.items import Item, names_of
 from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from strategies.minimal_requests import minimal_body, minimal_request

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from conformance.assertions.correlation_ids import assert_own_ids, first_difference
 from conformance.assertions.errors import MalformedAnswer, ResponseFault
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from reference_model.judging.outcome_texts import what_it_did
 from wire.exchange import Exchange
 from wire.headers import CORRELATION_ID_BYTES

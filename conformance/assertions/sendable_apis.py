@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.under_test.broker import Broker
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import SASL_HANDSHAKE_KEY

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from conformance.assertions.items import Item, Problem
 from conformance.assertions.other_apis import api_for, filled_table
 from conformance.assertions.sendable_apis import is_skipped, request_to
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.under_test.broker import Broker
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode

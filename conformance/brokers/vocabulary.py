@@ -144,10 +144,10 @@ from conformance.learning.querying import CostlyLetter, Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
 
 # What is judged
-from fixtures.artefacts.message_schemas import catalogue_of
+from fixtures.artefacts.schema_jars import catalogue_of
 from fixtures.cleanup.ending_signals import INTERRUPTS
+from fixtures.client.access import ClientCertificate
 from fixtures.client.connection import Connection
-from fixtures.client.running_broker import ClientCertificate
 from fixtures.client.tls_stream import TlsShape
 from fixtures.client.transport import client_hello
 from fixtures.errors import AuthenticationFailed, HarnessError, TlsRefused

@@ -26,8 +26,8 @@ from conformance.releases.release_changes import (
     generated_inputs,
     stages_of,
 )
-from fixtures.artefacts.message_schemas import catalogue_of
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.artefacts.schema_jars import catalogue_of
+from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.likeness import LIKE_HELP

@@ -26,8 +26,9 @@ from conformance.learning.alphabets import SIZES, SMALL
 from conformance.learning.learner import learn_listener
 from conformance.learning.querying import Listening
 from conformance.learning.subjects import listening_to, machine_of_model, model_for
-from fixtures import tiers
-from fixtures.choosing.listeners import LAUNCHERS, is_elsewhere
+from fixtures import run_size
+from fixtures.choosing.listeners import is_elsewhere
+from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.client.command_config import read_properties
 from fixtures.client.patience import Patience
 from fixtures.client.traffic import TRAFFIC
@@ -91,7 +92,7 @@ MAX_WORDS = 5
     "--connections-per-second",
     type=click.IntRange(min=0),
     help="open at most so many connections to a broker in a second; 0: no limit; "
-    f"default: {tiers.CONNECTIONS_PER_SECOND_ELSEWHERE} for an address that is not on loopback, otherwise 0",
+    f"default: {run_size.CONNECTIONS_PER_SECOND_ELSEWHERE} for an address that is not on loopback, otherwise 0",
 )
 @command_config_option
 def learn(
@@ -117,7 +118,7 @@ def learn(
     results: list[Learned] = []
     failed = False
     for target in chosen:
-        TRAFFIC.limit(tiers.connections_per_second(connections_per_second, is_elsewhere=is_elsewhere(target)))
+        TRAFFIC.limit(run_size.connections_per_second(connections_per_second, is_elsewhere=is_elsewhere(target)))
         try:
             for learned, listening, seconds in _learn(target, launcher, listeners, size, extra_states):
                 _print(learned, seconds, with_table=out is None)

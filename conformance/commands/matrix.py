@@ -29,11 +29,11 @@ from conformance.commands.selection import (
 )
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
-from fixtures.choosing.listeners import AUTO, LAUNCHERS
+from fixtures.choosing.target_options import AUTO, LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
-from fixtures.tiers import TIERS
+from fixtures.run_size import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.record_paths import fault_of_runs

@@ -33,10 +33,10 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.roles.role import RoleInRun
 from conformance.roles.role_registry import roles_named
 from conformance.roles.stored_targets import ReplayOptions
-from fixtures.choosing.listeners import AUTO, LAUNCHERS
+from fixtures.choosing.target_options import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
+from fixtures.client.addresses import Address, parse_address
 from fixtures.client.command_config import read_properties
-from fixtures.client.running_broker import Address, parse_address
 from fixtures.errors import (
     HarnessError,
     InvalidCommandConfig,

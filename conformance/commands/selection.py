@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
+from fixtures.client.addresses import Address, parse_address, parse_addresses
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
-from fixtures.client.running_broker import Address, parse_address, parse_addresses
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
-from fixtures.launchers.kafka_home import targets_named
+from fixtures.launchers.named_targets import targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.likeness import check_like
 from fixtures.registry.model_clients import select_with_models

@@ -15,8 +15,9 @@ import click
 from clauses.exit_statuses import NOT_JUDGED
 from conformance.commands.output_console import status_line
 from fixtures.cleanup.ending_signals import interrupts_held_back
+from fixtures.cleanup.removal import kill_process_group
 from fixtures.cleanup.temporary_folder import temporary_folder
-from fixtures.cleanup.watchdog import kill_process_group, watchdog
+from fixtures.cleanup.watchdog import watchdog
 from wire.request_log_counts import LogCounts
 
 _PACKAGES_FOLDER = Path(__file__).parents[2]

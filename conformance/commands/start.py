@@ -19,7 +19,7 @@ from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
 from conformance.failures.drawn_values import UnreadableValues, read_values
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.client.running_broker import RunningBroker

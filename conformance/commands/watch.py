@@ -20,9 +20,9 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
+from fixtures.client.addresses import Address
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
-from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
 from upgrade.prediction.releases import NoSuchRelease, Release, release_named

@@ -13,7 +13,7 @@ from conformance.assertions.errors import Unjudged
 from conformance.assertions.evidence import evidence_of, kind_of
 from conformance.assertions.messages import message_of
 from fixtures.client_processes.driver_code import driver_code
-from fixtures.launchers.kafka_home import origin_of
+from fixtures.launchers.named_targets import origin_of
 from fixtures.registry.reported import reported_note
 from fixtures.registry.targets import KnownViolation
 from fixtures.under_test.judged_target import JudgedTarget

@@ -14,7 +14,7 @@ from conformance.engine.shares import Shares, fixtures_of
 from fixtures.choosing.clients import tries_operations
 from fixtures.choosing.listeners import ListenerOfTarget, connections_per_second_of, kind_of
 from fixtures.errors import HarnessError
-from fixtures.tiers import EXPECTED, expected_duration, near_per_second, tier_in
+from fixtures.run_size import RUN_SIZES, expected_duration, near_per_second, tier_in
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
@@ -109,7 +109,7 @@ def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
     if reporter is None:
         return
     at_once = examples_at_once(broker)
-    expected = EXPECTED[tier_in(config), kind_of(config)]
+    expected = RUN_SIZES[tier_in(config), kind_of(config)]
     duration = expected_duration(
         expected.connections,
         per_second=connections_per_second_of(config),

@@ -19,8 +19,8 @@ from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.runs.run_identity import target_facts
 from fixtures.registry.targets import KnownViolation, Target
-from fixtures.tiers import Kind
-from fixtures.under_test.judged_target import Chosen
+from fixtures.run_size import Kind
+from fixtures.under_test.judged_target import ChosenTarget
 from reports.plugin import clauses_of
 from reports.records import BROKEN_VERDICTS, PlannedCell, Verdict
 from reports.run.judged_examples import CellKey
@@ -51,10 +51,10 @@ def is_malformed_alone(item: pytest.Item, tier: Tier, kind: Kind) -> bool:
     return is_left_out(item, tier, kind) and not is_left_out(item, tier, Kind.MALFORMED)
 
 
-def chosen_of(item: pytest.Item) -> Chosen:
+def chosen_of(item: pytest.Item) -> ChosenTarget:
     """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
     parameters = item.callspec.params  # type: ignore[attr-defined]
-    return next(value for value in parameters.values() if isinstance(value, Chosen))
+    return next(value for value in parameters.values() if isinstance(value, ChosenTarget))
 
 
 def checks_of(marked: Iterable[pytest.Mark]) -> tuple[StoredCheck, ...]:
@@ -118,7 +118,7 @@ def _cells_of(items: Iterable[pytest.Item]) -> dict[CellKey, tuple[PlannedCell, 
     }
 
 
-def _plan(clause: Clause, listener: Chosen) -> PlannedCell:
+def _plan(clause: Clause, listener: ChosenTarget) -> PlannedCell:
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,

@@ -28,7 +28,7 @@ from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, Play
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.plays import load_of_machine
+from fixtures.under_test.control import load_of_machine
 from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script
 from reports.repeats import Repeats, ShownBy, Tally

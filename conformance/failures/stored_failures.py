@@ -38,7 +38,7 @@ class StoredFailure:
         verdict: what its example showed: "violates" or "informational".
         role: what the target was judged as: "broker", "client" or "operation".
         client_command: what a user said about a client that is a command; empty for any other target.
-        origin: where a target without a file came from (see `fixtures.launchers.kafka_home.origin_of`).
+        origin: where a target without a file came from (see `fixtures.launchers.named_targets.origin_of`).
         leaves_open: whether its repeats leave open whether the target is at fault.
         evidence: what shows it, a value of `ShownBy`; empty for one of an older suite, which did not record it.
     """

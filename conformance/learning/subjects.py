@@ -9,7 +9,7 @@ from conformance.assertions.model_agreement import model_of
 from conformance.learning.alphabets import Alphabet, LetterFacts, alphabet_of
 from conformance.learning.outputs import Abstraction
 from conformance.learning.querying import Listening
-from fixtures.client.running_broker import SaslAccess
+from fixtures.client.access import SaslAccess
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.in_memory import LAUNCHER, NOWHERE, InMemoryBroker, InMemoryTarget
 from reference_model.broker.model.state_machine import ReferenceBroker

@@ -21,7 +21,7 @@ from conformance.assertions.operation_results import (
 )
 from conformance.assertions.play_summary import summary
 from conformance.engine.property_judge import JUDGE
-from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
+from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from fixtures.under_test.trial import Trial
 from reports.verdict_labels import BROKER_DOUBT
 

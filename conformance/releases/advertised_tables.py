@@ -11,7 +11,7 @@ from pathlib import Path
 
 from conformance.assertions.decoding import decode_answer
 from conformance.assertions.items import consecutive_runs
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker

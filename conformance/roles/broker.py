@@ -42,9 +42,9 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
-from fixtures.tiers import tier_in
+from fixtures.run_size import tier_in
 from fixtures.under_test.broker import Broker, SpareTarget, outcome_of_api_versions
-from fixtures.under_test.judged_target import Chosen
+from fixtures.under_test.judged_target import ChosenTarget
 from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import (
@@ -186,7 +186,7 @@ class BrokerRole(RoleInRun[Broker]):
         """Return the chosen listeners of the chosen targets."""
         return [*self.config.stash[TARGETS]]
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is a listener."""
         return isinstance(chosen, ListenerOfTarget)
 
@@ -329,7 +329,7 @@ class ProxyRole(BrokerRole):
         """Return the chosen listeners of proxies."""
         return [each for each in super().choose() if self.judges(each)]
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is a listener of a proxy."""
         return super().judges(chosen) and self.is_role_of(chosen.target)
 

@@ -26,13 +26,14 @@ from conformance.roles.client_needs import NEEDS, unmet_need
 from conformance.roles.role import RoleInRun, unmet_by_suite
 from conformance.roles.stored_targets import ReplayOptions, client_for
 from conformance.runs.run_identity import SUITE
-from fixtures.choosing.clients import CHECK, CLIENTS, ChosenClient, chosen_clients, tries_operations
+from fixtures.choosing.client_options import CHECK
+from fixtures.choosing.clients import CLIENTS, ChosenClient, chosen_clients, tries_operations
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.registry.clients import FOREIGN
+from fixtures.run_size import tier_in
 from fixtures.scripted_broker.playing import PlayPool
-from fixtures.tiers import tier_in
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest, client_under_test
-from fixtures.under_test.judged_target import Chosen
+from fixtures.under_test.judged_target import ChosenTarget
 from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.software_rules import names_nothing
 from reference_model.clients.scripts.script import Script
@@ -60,7 +61,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
         chosen = self.config.stash[CLIENTS]
         return () if tries_operations(self.config) else chosen
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is a client."""
         return isinstance(chosen, ChosenClient)
 

@@ -29,7 +29,7 @@ from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.playing import PlayPool
-from fixtures.under_test.judged_target import Chosen
+from fixtures.under_test.judged_target import ChosenTarget
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reference_model.profiles.listeners import BROKER_LISTENERS
 from reports.plugin import clauses_of
@@ -48,7 +48,7 @@ class OperationRole(RoleInRun[Trial]):
         """Return what a run tries, release by release; nothing unless the command line names clients and releases."""
         return chosen_trials(self.config)
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is an operation."""
         return isinstance(chosen, ChosenTrial)
 

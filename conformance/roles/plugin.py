@@ -29,11 +29,12 @@ from conformance.engine.pytest_reports import explain
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.roles.role_registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.listeners import AUTO, judges_elsewhere, kind_of
+from fixtures.choosing.listeners import judges_elsewhere, kind_of
+from fixtures.choosing.target_options import AUTO
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
-from fixtures.tiers import Kind, tier_in, tier_name
+from fixtures.run_size import Kind, tier_in, tier_name
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result

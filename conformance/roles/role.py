@@ -27,7 +27,7 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure
 from conformance.roles.stored_targets import ReplayOptions
 from conformance.runs.run_identity import SUITE
 from fixtures.registry.targets import Target
-from fixtures.under_test.judged_target import Chosen, JudgedTarget
+from fixtures.under_test.judged_target import ChosenTarget, JudgedTarget
 from proposals import proposals
 from reports.plugin import RECORDER
 from reports.repeats import Repeats
@@ -108,14 +108,14 @@ class RoleInRun(ABC, Generic[Judged]):
         raise NoStoredFailure(f"the property {name} no longer exists")
 
     @abstractmethod
-    def choose(self) -> Sequence[Chosen]:
+    def choose(self) -> Sequence[ChosenTarget]:
         """Return what the command line asks to be judged in this role, in order; empty if that is another role's.
 
         `registry.EVERY_ROLE` has an order, and the first role that chooses anything is that of the run.
         """
 
     @abstractmethod
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether something that a command line chose is judged in this role."""
 
     @classmethod

@@ -12,17 +12,17 @@ import click
 
 from conformance.failures.stored_failures import StoredFailure
 from fixtures.choosing.listeners import is_loopback
-from fixtures.client.running_broker import Address, parse_address
+from fixtures.client.addresses import Address, parse_address
 from fixtures.errors import InvalidClientCommand, UnknownClient
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import GivenListener, found_targets
-from fixtures.launchers.kafka_home import folder_name, is_folder, origin_of, targets_named
+from fixtures.launchers.named_targets import folder_name, is_folder, origin_of, targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
 from fixtures.registry.likeness import check_like, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
-from fixtures.tiers import Kind
+from fixtures.run_size import Kind
 from reference_model.profiles.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
 
 

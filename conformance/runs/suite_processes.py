@@ -44,21 +44,68 @@ class EndedRun:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Running:
+class RunningSuite:
+    """A run of the suite that is in progress.
+
+    Attributes:
+        process: its process.
+        output: the file that it writes to.
+        guard: ends what guards the process.
+        started: when it was started.
+    """
+
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     guard: ExitStack
     started: float = field(default_factory=time.monotonic)
 
 
+def start_suite(options: Sequence[str], environment: Mapping[str, str]) -> RunningSuite:
+    """Start a run of the suite.
+
+    Args:
+        options: those of pytest that it has besides the usual ones.
+        environment: all variables that it gets.
+    """
+    command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
+    guard = ExitStack()
+    output = guard.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the guard closes it
+    process = subprocess.Popen(
+        [*command, *options],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        cwd=SUITE.parent,
+        env=environment,
+        # Ctrl-C at the terminal then reaches this process only, which stops its runs itself.
+        start_new_session=True,
+    )
+    # If this process is killed, the run ends too, and so do its brokers.
+    guard.enter_context(watchdog().guard_process_group(process.pid))
+    return RunningSuite(process=process, output=output, guard=guard)
+
+
 class SuiteProcesses(Generic[Name]):
     """Runs of the suite by name, `jobs` at a time."""
 
-    def __init__(self, *, jobs: int, variables: Mapping[str, str] | None = None) -> None:
-        """Set up without starting a run, with variables besides this process's own."""
+    def __init__(
+        self,
+        *,
+        jobs: int,
+        variables: Mapping[str, str] | None = None,
+        start: Callable[[Sequence[str], Mapping[str, str]], RunningSuite] = start_suite,
+    ) -> None:
+        """Set up without starting a run.
+
+        Args:
+            jobs: how many runs there may be at a time.
+            variables: what the runs get besides this process's own variables.
+            start: starts a run with options and variables.
+        """
         self._jobs = jobs
+        self._start = start
         self._environment = {**os.environ, **(variables or {})}
-        self._running: dict[Name, _Running] = {}
+        self._running: dict[Name, RunningSuite] = {}
 
     @property
     def current(self) -> tuple[Name, ...]:
@@ -81,7 +128,7 @@ class SuiteProcesses(Generic[Name]):
                 while waiting and len(self._running) < self._jobs:
                     name = waiting.pop(0)
                     with interrupts_held_back():
-                        self._running[name] = self._start(options[name])
+                        self._running[name] = self._start(options[name], self._environment)
                 for name, running in list(self._running.items()):
                     if running.process.poll() is not None:
                         del self._running[name]
@@ -90,24 +137,6 @@ class SuiteProcesses(Generic[Name]):
                 time.sleep(POLL_S)
         finally:
             self._stop()
-
-    def _start(self, options: Sequence[str]) -> _Running:
-        command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
-        guard = ExitStack()
-        output = guard.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the guard closes it
-        process = subprocess.Popen(
-            [*command, *options],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=SUITE.parent,
-            env=self._environment,
-            # Ctrl-C at the terminal then reaches this process only, which stops its runs itself.
-            start_new_session=True,
-        )
-        # If this process is killed, the run ends too, and so do its brokers.
-        guard.enter_context(watchdog().guard_process_group(process.pid))
-        return _Running(process=process, output=output, guard=guard)
 
     def _stop(self) -> None:
         for running in self._running.values():
@@ -124,7 +153,7 @@ class SuiteProcesses(Generic[Name]):
         self._running.clear()
 
 
-def _end_of(running: _Running) -> EndedRun:
+def _end_of(running: RunningSuite) -> EndedRun:
     seconds = time.monotonic() - running.started
     running.output.seek(0)
     lines = running.output.read().decode(errors="replace").splitlines()

@@ -17,7 +17,7 @@ from hypothesis import reject
 from conformance.assertions.decoding import key_ranges, payload_of
 from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from proposals.kip_1313.claims import claims_proposal, is_new

@@ -24,7 +24,7 @@ import click
 from conformance.commands.errors import CouldNotTell, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
-from fixtures.choosing.listeners import LAUNCHERS
+from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target

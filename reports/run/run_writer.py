@@ -44,6 +44,7 @@ files."""
 CODE_FOLDERS = (
     "clauses",
     "conformance",
+    "drivers",
     "fixtures",
     "proposals",
     "reference_model",

@@ -11,7 +11,7 @@ from fixtures.client_processes.driver_process import DriverResult
 from fixtures.registry.clients import BUILT_IN, DEFAULT_RING, FOREIGN, Client, ClientInstallation
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.plays import PlayCache
+from fixtures.under_test.play_cache import PlayCache
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL

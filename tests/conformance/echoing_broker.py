@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fixtures.client.running_broker import Address, TlsFiles
+from fixtures.client.access import TlsFiles
+from fixtures.client.addresses import Address
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import certificate_options
 from fixtures.launchers.free_port import LOOPBACK

@@ -23,10 +23,11 @@ from conformance.assertions.brokers_at_fault import (
 )
 from conformance.assertions.operation_results import Unsupported
 from conformance.operations.test_operations import client_operates
-from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.client.addresses import Address
+from fixtures.client.running_broker import RunningBroker
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import ArtefactUnavailable
-from fixtures.recording_proxy.operation import TriedPlay
+from fixtures.recording_proxy.recorded_trial import TriedPlay
 from fixtures.registry.clients import Client, select_clients
 from fixtures.registry.targets import select_targets
 from fixtures.under_test import trial as trial_module

@@ -21,13 +21,14 @@ from conformance.commands.selection import selected_targets
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.stored_targets import ReplayOptions, target_for
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
-from fixtures.client.running_broker import RunningBroker, TlsFiles
+from fixtures.client.access import TlsFiles
+from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import UnknownTarget
 from fixtures.kafka_setup.broker_properties import SECURITY_PROTOCOLS, with_secured_controllers
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.launchers.given_broker import given_listener
-from fixtures.launchers.kafka_home import home_target, origin_of
+from fixtures.launchers.named_targets import home_target, origin_of
 from fixtures.registry.targets import BROKERS_FOLDER, Target, newest_release, select_targets
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, USUAL_LISTENERS

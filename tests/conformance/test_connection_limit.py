@@ -15,7 +15,7 @@ from conformance.assertions.pauses import assert_pauses_do_not_matter
 from conformance.brokers.test_neighbours import (
     test_many_connections_hurt_nobody as many_connections,
 )
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import body_of

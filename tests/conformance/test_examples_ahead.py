@@ -25,7 +25,7 @@ from conformance.engine.examples_ahead import (
     examples_ahead,
     examples_at_once,
 )
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.client.transport import about_to_wait
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker

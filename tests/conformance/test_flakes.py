@@ -21,8 +21,8 @@ import pytest
 from clauses.tiers import Tier
 from conformance.engine.failing_examples import MAX_EXAMPLES, FailingExamples
 from conformance.engine.repeating import REPEATS_IF_ALL_FAIL, FailingExample, Repeater
+from fixtures.client.addresses import parse_address
 from fixtures.client.patience import MIN_SILENCES
-from fixtures.client.running_broker import parse_address
 from fixtures.errors import BrokerDidNotStart, ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.under_test.broker import Broker, SpareTarget

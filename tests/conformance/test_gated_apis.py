@@ -5,11 +5,11 @@ They check which feature is named, and how the APIs are requested at an address.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from conformance.assertions import sendable_apis
 from conformance.assertions.errors import Unjudged
 from conformance.assertions.gated_apis import GATES, missing_feature
 from conformance.assertions.items import Item
@@ -18,7 +18,7 @@ from conformance.assertions.sendable_apis import is_skipped, request_to
 from conformance.brokers import test_served_versions
 from conformance.engine.judge_interface import Judge
 from conformance.engine.property_judge import JUDGE
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.faults.broker import DEFECTS
@@ -37,9 +37,9 @@ def broker_that(*names: str) -> InMemoryBroker:
     return broker_with(*(DEFECTS[name].tampering for name in names), patience=Patience(100))
 
 
-def at_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the broker count as one that others started."""
-    monkeypatch.setattr(sendable_apis, "_is_given", lambda broker: True)
+def at_an_address(broker: InMemoryBroker) -> InMemoryBroker:
+    """Return a broker as one that others started."""
+    return InMemoryBroker(replace(broker.running, launcher="address"), broker.listener, patience=Patience(100))
 
 
 def test_gated_apis_exist() -> None:
@@ -62,10 +62,9 @@ def test_feature_that_is_not_finalized_is_named(defect: str, name: str, feature:
     assert missing_feature(broker_that(), name) == ""
 
 
-def test_refusal_names_the_feature(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_names_the_feature() -> None:
     """At an address as well, where the request names no group."""
-    at_an_address(monkeypatch)
-    broker = broker_that("consumer-groups-are-listed-but-off")
+    broker = at_an_address(broker_that("consumer-groups-are-listed-but-off"))
     with pytest.raises(RefusedAsUnsupported) as caught:
         check_supported(broker, HEARTBEAT)
     assert str(caught.value) == (
@@ -75,11 +74,11 @@ def test_refusal_names_the_feature(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("is_given", [True, False])
-def test_request_at_an_address_names_no_group(is_given: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_at_an_address_names_no_group(is_given: bool) -> None:
     """A broker that the suite started gets the name of a group that does not exist."""
-    monkeypatch.setattr(sendable_apis, "_is_given", lambda broker: is_given)
+    broker = at_an_address(broker_that()) if is_given else broker_that()
     api = described_api(68, 0)
-    sent = request_to(broker_that(), api, 0).data
+    sent = request_to(broker, api, 0).data
     minimal = minimal_request(api, 0).data
     assert (sent == minimal) is not is_given
     # The member stays, which does not exist either.

@@ -16,7 +16,7 @@ from fixtures.registry.model_clients import model_client
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import play_in_memory
-from fixtures.under_test.plays import PlayCache
+from fixtures.under_test.play_cache import PlayCache
 from reference_model.clients.scripts.script import Answer, Script
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
 from tests.conformance.client_plays import FAILED

@@ -217,16 +217,15 @@ def test_cache_that_cannot_be_written_is_no_fault() -> None:
     warnings.warn(pytest.PytestCacheWarning("could not create"), stacklevel=1)
 
 
-def test_interrupt_while_a_run_is_started_ends_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_while_a_run_is_started_ends_that_run() -> None:
     started = Mock()
 
-    def start(_self: object, _options: object) -> Mock:
+    def start(*_: object) -> Mock:
         signal.raise_signal(signal.SIGINT)
         return started
 
-    monkeypatch.setattr(SuiteProcesses, "_start", start)
     with pytest.raises(KeyboardInterrupt):
-        SuiteProcesses[str](jobs=1).run({"one": []}, Mock())
+        SuiteProcesses[str](jobs=1, start=start).run({"one": []}, Mock())
     started.process.send_signal.assert_called_once_with(signal.SIGTERM)
 
 

@@ -19,7 +19,7 @@ from conformance.assertions.operation_results import (
     assert_survives_rerouting,
 )
 from fixtures.errors import ClientFails, HarnessError
-from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
+from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from reference_model.clients.scripts.recording import Recording, Route, SeenRequest, as_scripted
 from reference_model.clients.scripts.script import Answer, NodeScript, Script
 from tests.conformance.client_plays import ABORTED, STOPPED, WELL

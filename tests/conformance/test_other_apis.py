@@ -33,9 +33,9 @@ from conformance.assertions.response_order import LATE_US, assert_in_order
 from conformance.assertions.sendable_apis import why_skipped
 from conformance.brokers import test_before_authentication
 from fixtures.client.patience import Patience
-from fixtures.client.response_matching import Received, judge_by_position
+from fixtures.client.response_matching import ReceivedFrames, judge_by_position
 from fixtures.errors import ConnectionFailed
-from fixtures.launchers.kafka_home import home_target
+from fixtures.launchers.named_targets import home_target
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.broker import Broker
 from reference_model.faults.broker import DEFECTS
@@ -268,7 +268,7 @@ def exchanges_of(
 ) -> tuple[Exchange, ...]:
     """Return the exchanges of pipelined requests that get responses with these ids."""
     lags = (*lags_ms, *[0] * len(ids))
-    received = Received(
+    received = ReceivedFrames(
         payloads=[(each.to_bytes(4) + bytes(6), lag * MS) for each, lag in zip(ids, lags, strict=False)],
         ended=ended,
     )

@@ -15,8 +15,8 @@ from clauses.catalogue import catalogue
 from conformance.assertions.features import FeatureList, assert_features_as_on
 from conformance.mutation.subjects import broker_with as model_broker
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
+from fixtures.client.addresses import Address
 from fixtures.client.patience import Patience
-from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError
 from fixtures.registry.targets import select_targets
 from fixtures.under_test.broker import Broker

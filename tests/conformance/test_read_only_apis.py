@@ -14,7 +14,7 @@ from conformance.assertions.response_order import assert_all_answered, assert_in
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.tried_faults import caught_by_pinned
 from fixtures.client.patience import Patience
-from fixtures.client.response_matching import Received, judge_by_position
+from fixtures.client.response_matching import ReceivedFrames, judge_by_position
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
@@ -77,7 +77,7 @@ def test_responses_in_another_order_are_all_there() -> None:
     """Whether each request gets its response is one question, and in which order another."""
     items = slow_items(reference())
     sent = [slow_request_of(each, correlation_id=number) for number, each in enumerate(items[:2])]
-    received = Received(payloads=[(bytes([0, 0, 0, each]), 0) for each in (1, 0)])
+    received = ReceivedFrames(payloads=[(bytes([0, 0, 0, each]), 0) for each in (1, 0)])
     exchanges = judge_by_position(sent, received, sent_at=0)
     assert_all_answered(exchanges)
     with pytest.raises(AssertionError, match="in another order"):

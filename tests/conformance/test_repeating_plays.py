@@ -34,7 +34,7 @@ from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import play_in_memory
-from fixtures.under_test.plays import PlayCache
+from fixtures.under_test.play_cache import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Answer, Script, one_node
 from reports.repeats import FailureClass, Repeats, ShownBy, Tally

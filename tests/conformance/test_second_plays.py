@@ -17,7 +17,7 @@ from conformance.engine.second_plays import MAX_IN_ALL, MAX_WAIT_MS, SecondPlays
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.plays import PlayCache
+from fixtures.under_test.play_cache import PlayCache
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
 from reports.records import PlannedCell, Verdict
 from reports.repeats import ShownBy

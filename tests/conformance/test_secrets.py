@@ -18,8 +18,9 @@ import pytest
 
 from conformance.assertions.decoding import decode_answer
 from conformance.assertions.model_agreement import ConversationRunner
+from fixtures.client.access import SaslAccess, TlsFiles
 from fixtures.client.journal import Journal, log_and_reader
-from fixtures.client.running_broker import RunningBroker, SaslAccess, TlsFiles
+from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
 from reference_model.broker.model.scram import SCRAM
 from reference_model.broker.rules.sasl import CREDENTIALS

@@ -15,7 +15,7 @@ import pytest
 from clauses import marks
 from clauses.tiers import Tier
 from conformance.engine.planning import NOTHING_MALFORMED, is_left_out
-from fixtures.tiers import EXPECTED, Kind
+from fixtures.run_size import RUN_SIZES, Kind
 from reports.records import Verdict
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
@@ -136,7 +136,7 @@ def test_run_says_before_and_afterwards_how_much_it_sends(read_only_run: Recorde
     """What it counts is what arrives, and near what it announces before its first request."""
     run, connections = read_only_run
     tier = Tier(run.header["tier"].removesuffix("-read-only"))
-    expected = EXPECTED[tier, Kind.READ_ONLY]
+    expected = RUN_SIZES[tier, Kind.READ_ONLY]
     before, _, rest = run.output.partition("\n")
     while not before.startswith("will send to "):
         before, _, rest = rest.partition("\n")

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.client import preflight
-from fixtures.client.preflight import check_address
-from fixtures.client.running_broker import Address, parse_address
+from fixtures.client.addresses import Address, parse_address
+from fixtures.client.preflight import Timeouts, check_address
 from fixtures.errors import NotJudgeable
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
@@ -105,27 +104,23 @@ WAITED_FOR = (answer_nothing, ONLY_TLS, DRIPPING)
         pytest.param(asking_for_sasl(), "requires SASL: .*give SASL_PLAINTEXT://", id="sasl"),
     ],
 )
-def test_port_that_cannot_be_judged_is_reported_before_any_test(
-    behaviour: Behaviour, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_port_that_cannot_be_judged_is_reported_before_any_test(behaviour: Behaviour, reason: str) -> None:
     """The error describes what the server sends, or that it sends nothing, in few lines and within seconds."""
     # The first bytes of most come at once, but take their time on a busy machine.
-    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2 if behaviour in WAITED_FOR else 2.0)
-    if behaviour is answer_nothing:
-        monkeypatch.setattr(preflight, "_NEXT_TIMEOUT_S", 0.1)
+    first_s = 0.2 if behaviour in WAITED_FOR else 2.0
+    timeouts = Timeouts(first_s, next_s=0.1) if behaviour is answer_nothing else Timeouts(first_s)
     began_at = time.monotonic()
     with (
         serve(behaviour) as target,
         pytest.raises(NotJudgeable, match=f"(?s){reason}") as refused,
     ):
-        check_address(address_of(target))
+        check_address(address_of(target), timeouts=timeouts)
     assert time.monotonic() - began_at < MAX_SILENT_S
     assert len(str(refused.value).splitlines()) <= MAX_LINES
 
 
-def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_that_takes_no_connection_in_time_is_reported() -> None:
     """Accept nothing, like a firewall that drops packets."""
-    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     with socket.create_server((LOOPBACK, 0), backlog=0) as listening:
         address = Address(*listening.getsockname())
         # The one that the system keeps for it.
@@ -133,23 +128,22 @@ def test_port_that_takes_no_connection_in_time_is_reported(monkeypatch: pytest.M
             socket.create_connection(address),
             pytest.raises(NotJudgeable, match=r"timed out: no connection within 0\.2 s") as refused,
         ):
-            check_address(address)
+            check_address(address, timeouts=Timeouts(0.2))
     assert "firewall" in str(refused.value)
     assert len(str(refused.value).splitlines()) <= MAX_LINES
 
 
 @pytest.mark.parametrize("hangs", [True, False], ids=["hangs-on-v0", "closes-on-v0"])
-def test_whatever_answers_one_version_is_judged(monkeypatch: pytest.MonkeyPatch, *, hangs: bool) -> None:
+def test_whatever_answers_one_version_is_judged(*, hangs: bool) -> None:
     def act(context: RequestContext) -> None:
         if context.header is not None and context.header.api_version == 0:
             outcome = Outcome.SILENT if hangs else Outcome.CLOSED
             context.replace_reaction(outcome=outcome)
 
-    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2 if hangs else 2.0)
     broker = reference_broker()
     broker.tampering = Tampering(stage=Stage.REACTION, act=act)
     with serve(behaviour_of(broker)) as target:
-        check_address(address_of(target))
+        check_address(address_of(target), timeouts=Timeouts(0.2 if hangs else 2.0))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from fixtures.tiers import EXPECTED, Kind
+from fixtures.run_size import RUN_SIZES, Kind
 from reference_model.profiles.profile import APACHE_KAFKA, FOLDER
 from reports.site.release_pages import RECORDED_COLUMNS
 from reports.site.rendering import Site
@@ -82,7 +82,7 @@ def test_document_has_the_figures_that_runs_announce() -> None:
         for kind, tier, *figures in rows
     }
     assert found == {
-        (amount, kind): figures for (amount, kind), figures in EXPECTED.items() if kind is not Kind.WELL_FORMED
+        (amount, kind): figures for (amount, kind), figures in RUN_SIZES.items() if kind is not Kind.WELL_FORMED
     }
 
 

@@ -18,7 +18,7 @@ from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import PACKAGES, name_of
 
 _SUFFIXES = (".j2", ".js", ".md", ".sh", ".toml", ".yml")
-_FOLDERS = (*PACKAGES, "docs", ".github")
+_FOLDERS = (*PACKAGES, "docs", "drivers", ".github")
 _SELF = Path(__file__)
 _PLAIN_WORDS = {
     # A proxy or firewall is a place; a clock may be behind; a process may leave files behind.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from strategies.minimal_requests import minimal_body, minimal_request, minimal_values
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix

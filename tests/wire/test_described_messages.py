@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.artefacts.schema_jars import clients_jar, read_schemas
 from reference_model.profiles.profile import NEWEST_RELEASE
 from tests.described_apis import described_api
 from tests.wire.generated_messages import KAFKA_LAYOUTS, MessageLayout

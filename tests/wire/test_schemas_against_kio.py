@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.schema_jars import api_catalogue
 from tests.described_apis import described_api
 from tests.wire.filled_messages import filled_message
 from wire.codec import encode

@@ -13,7 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
-from fixtures.artefacts.message_schemas import clients_jar
+from fixtures.artefacts.schema_jars import clients_jar
 from fixtures.registry.clients import all_clients
 from reference_model.profiles import java_requests
 from reference_model.profiles.known_apis import Range, known_apis

@@ -11,6 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import asdict
 
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import (
     PROBLEMS,
     ClusterClient,
@@ -20,7 +21,6 @@ from fixtures.client.cluster_client import (
     is_of_controller,
 )
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from reference_model.profiles.known_apis import Range
 from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fixtures.exit_status import ended_in_words
+from fixtures.process_end import ended_in_words
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
 from reports.escaping import printable

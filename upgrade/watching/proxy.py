@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from fixtures.client.running_broker import Address
-from fixtures.recording_proxy.frames import Decoder
+from fixtures.client.addresses import Address
+from fixtures.recording_proxy.frame_reader import Decoder
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut
 from upgrade.prediction.observed_requests import MAX_NOTES

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fixtures.recording_proxy.frames import MAX_READ_BYTES
+from fixtures.recording_proxy.frame_reader import MAX_READ_BYTES
 from upgrade.watching.hidden_endpoints import EndpointHider, names_endpoints
 from upgrade.watching.pending_requests import PendingRequests, is_held
 from upgrade.watching.request_head import RequestHead

@@ -13,7 +13,7 @@ from typing import Any
 
 from fixtures.cleanup.ending_signals import heeded_signals
 from fixtures.cleanup.unwaited_threads import wait_for_no_thread
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.open_files import allow_many_open_files
 from reference_model.profiles.known_apis import label_of
 from upgrade.prediction.releases import Release

@@ -11,7 +11,7 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from fixtures.client.transport import reset_on_close
 from upgrade.watching.tls_sides import TlsSides
 from wire.api_keys import API_VERSIONS_KEY

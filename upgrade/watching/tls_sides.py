@@ -14,7 +14,7 @@ from pathlib import Path
 
 import trustme
 
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 
 _ALL_INTERFACES = ("0.0.0.0", "::")
 _ELSEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))

@@ -239,7 +239,7 @@ def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
         "The script ends with 1 if the client does the same again, and prints what it sent."
     ]
     if client and client.driver:
-        driver = f"fixtures/client_drivers/{client.driver}"
+        driver = f"drivers/{client.driver}"
         program = f"[{driver}]({project}/tree/HEAD/{driver})" if project else f"`{driver}`"
         lines.append(f"The program of the suite is {program}.")
     yield "\n".join(lines)

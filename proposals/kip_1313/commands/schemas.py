@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from conformance.commands.errors import InvalidFile
-from fixtures.artefacts.message_schemas import read_schema, schema_names
+from fixtures.artefacts.schema_jars import read_schema, schema_names
 from proposals.kip_1313.released_schemas import problems_against
 from proposals.kip_1313.schema_rules import (
     JsonObject,

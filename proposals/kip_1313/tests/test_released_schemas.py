@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from fixtures.artefacts.message_schemas import clients_jar, schema_releases
+from fixtures.artefacts.schema_jars import clients_jar, schema_releases
 from proposals.kip_1313 import released_schemas
 from proposals.kip_1313.commands.schemas import schemas
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY

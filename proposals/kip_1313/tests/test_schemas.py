@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.artefacts.schema_jars import clients_jar, read_schemas
 from fixtures.errors import ArtefactUnavailable
 from proposals.kip_1313.commands.schemas import schemas
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY

@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from conformance.commands.api_versions import api_versions
+from fixtures.client.addresses import Address
 from fixtures.client.answer_limits import MAX_TABLE_BYTES
 from fixtures.client.cluster_client import ClusterClient, ListedBroker
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
 from fixtures.scripted_broker.server import HOST, serving

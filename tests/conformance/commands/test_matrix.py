@@ -34,7 +34,7 @@ from conformance.commands.matrix import (
 )
 from conformance.runs.run_identity import file_sha256
 from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
-from fixtures.choosing.listeners import AUTO
+from fixtures.choosing.target_options import AUTO
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
 from reports.records import Verdict

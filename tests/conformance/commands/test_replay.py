@@ -26,9 +26,10 @@ from conformance.commands import replay as replay_module
 from conformance.commands.replay import BY_TIME_ALONE, replay, runs_of
 from conformance.failures.stored_failures import NoStoredFailure, read_failure
 from conformance.roles import operation as operation_module
-from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
+from fixtures.client.addresses import Address
+from fixtures.client.running_broker import RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
-from fixtures.recording_proxy.operation import ReroutedPlay, TriedPlay
+from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.clients.scripts.recording import Recording, SeenConnection
 from reference_model.clients.scripts.steps import steps_of

@@ -23,13 +23,16 @@ from conformance.failures.stored_failures import StoredFailure, read_failure
 from conformance.roles.broker import NEEDS, BrokerRole, ProxyRole
 from conformance.roles.plugin import options_of_replay
 from conformance.roles.stored_targets import ReplayOptions, target_for
-from fixtures.choosing.listeners import AUTO, TARGETS, ListenerOfTarget
+from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
+from fixtures.choosing.target_options import AUTO
+from fixtures.client.access import SaslAccess
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import Security
-from fixtures.client.running_broker import Address, RunningBroker, SaslAccess
+from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import given_listener
-from fixtures.launchers.kafka_home import origin_of
+from fixtures.launchers.named_targets import origin_of
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target, newest_release, select_targets
 from fixtures.under_test.broker import Broker

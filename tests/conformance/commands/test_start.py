@@ -21,8 +21,9 @@ from conformance.__main__ import main
 from conformance.commands import start
 from conformance.commands.errors import UnknownName
 from conformance.commands.start import SUMMARY, target_named, with_listeners, with_ports
+from fixtures.client.addresses import Address
 from fixtures.client.own_connection import ask_api_versions
-from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.client.running_broker import RunningBroker
 from fixtures.kafka_setup.client_properties import ClientFiles, write_client_files
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import launch_scripted, reference_targets, scripted_target

@@ -22,7 +22,7 @@ from conformance.engine.planning import is_left_out
 from conformance.learning import learner
 from conformance.mutation.properties import all_properties, holds
 from fixtures.errors import HarnessError
-from fixtures.tiers import Kind
+from fixtures.run_size import Kind
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS

@@ -15,8 +15,8 @@ from conformance.learning import learner
 from conformance.learning.differences import shortest_difference
 from conformance.learning.learner import learn_listener
 from conformance.learning.querying import CostlyLetter, Listening
+from fixtures.client.access import SaslAccess
 from fixtures.client.connection import Connection
-from fixtures.client.running_broker import SaslAccess
 from fixtures.errors import BrokerGone
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering

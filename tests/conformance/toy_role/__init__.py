@@ -29,7 +29,7 @@ from fixtures.choosing.listeners import with_given_declarations
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
-from fixtures.under_test.judged_target import Chosen
+from fixtures.under_test.judged_target import ChosenTarget
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.plugin import clauses_of
@@ -65,7 +65,7 @@ class ToyRole(RoleInRun[InMemoryBroker]):
         """Return a property; their module has no name that is searched."""
         return getattr(import_module(f"{__name__}.properties"), name)  # type: ignore[no-any-return]
 
-    def judges(self, chosen: Chosen) -> bool:
+    def judges(self, chosen: ChosenTarget) -> bool:
         """Return whether it is a model."""
         return isinstance(chosen, ChosenToy)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.model_processes.jolokia import answer
+from fixtures.model_processes.jolokia_server import answer
 from reference_model.broker.model.client_software import (
     ClientMetric,
     ClientSoftware,

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from conformance.commands.api_versions import api_versions
 from fixtures.artefacts.java import find_java
 from fixtures.artefacts.maven import class_path, fetch_jars, fetch_pinned
-from fixtures.client.running_broker import RunningBroker, TlsFiles
+from fixtures.client.access import TlsFiles
+from fixtures.client.running_broker import RunningBroker
 from fixtures.launchers import launch
 from fixtures.polling import poll_until
 from fixtures.registry.targets import load_targets

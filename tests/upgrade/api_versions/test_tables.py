@@ -15,10 +15,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.artefacts.schema_jars import clients_jar, read_schemas
+from fixtures.client.addresses import Address
 from fixtures.client.cluster_client import ClusterMetadata, ListedBroker
 from fixtures.client.command_config import CommandConfig
-from fixtures.client.running_broker import Address
 from fixtures.errors import AuthenticationFailed, ConnectionFailed
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.java_requests import ranges_of_client

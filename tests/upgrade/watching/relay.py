@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from upgrade.prediction.releases import Release
 from upgrade.watching.proxy import WatchProxy
 from upgrade.watching.tls_sides import TlsSides

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.client.running_broker import Address
-from fixtures.recording_proxy.frames import MAX_READ_BYTES, QUICK_BYTES
+from fixtures.client.addresses import Address
+from fixtures.recording_proxy.frame_reader import MAX_READ_BYTES, QUICK_BYTES
 from tests.upgrade.watching.relay import (
     HOST,
     METADATA_KEY,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS
-from fixtures.client.running_broker import Address
+from fixtures.client.addresses import Address
 from tests.upgrade.watching.rehearsal_checks import serve_old_configs
 from tests.upgrade.watching.relay import (
     HOST,
