@@ -149,13 +149,17 @@ class Phase(enum.StrEnum):
 
 
 class ColumnType(enum.Enum):
-    """Type of a column, named once for Arrow, Spark and the JSON Schema."""
+    """Type of a column, of records and of a roll-up's tables (`reports.tables`), named once for Arrow and documents."""
 
     STRING = "string"
+    BOOLEAN = "boolean"
     INT16 = "int16"
     INT32 = "int32"
+    INT64 = "int64"
+    DOUBLE = "double"
     BINARY = "binary"
     DATE = "date"
+    INSTANT = "instant"
 
 
 @dataclass(frozen=True, slots=True)

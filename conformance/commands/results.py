@@ -35,11 +35,12 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import KeptFailure, read_history_tables
+from reports.grid.history_tables import read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus
 from reports.suite_command import DISK_FAULTS
+from reports.tables.failure_rows import KeptFailure
 from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
 from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
 

@@ -16,16 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridRun,
-    GridTarget,
-    violations_first,
-)
-from reports.grid.history_tables import KeptFailure
+from reports.grid.grid_tables import Grid
 from reports.records import (
     CAPTURE_FILE,
     DUMP_FILE,
@@ -39,6 +30,8 @@ from reports.records import (
 from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header, verdict_of
+from reports.tables.failure_rows import KeptFailure
+from reports.tables.grid_rows import CellFailure, GridCell, GridClause, GridRun, GridTarget, violations_first
 from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]

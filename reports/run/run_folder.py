@@ -8,12 +8,9 @@ checks that both agree on every fault.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,25 +41,17 @@ from reports.records import (
 from reports.refused_runs import MAX_NAMED, TESTS_FAILED, RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run_limits import excess_of, fault_of_files, is_hidden
+from reports.run_schema import run_schema
 from wire.foreign_json import read_foreign_json
 
 EXCHANGE_FILES = "exchanges/*.parquet"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 
-Header = Mapping[str, Any]
-_Fault = tuple[RunRefusal, str]
-
-
 _UNREADABLE = "not readable as Parquet, or a column is missing or has another type"
 _COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
-
-@cache
-def run_schema() -> Mapping[str, Any]:
-    """Return the published JSON Schema of `run.json`."""
-    text = files("reports").joinpath("run_schema.json").read_text(encoding="utf-8")
-    schema: Mapping[str, Any] = json.loads(text)
-    return schema
+Header = Mapping[str, Any]
+_Fault = tuple[RunRefusal, str]
 
 
 def read_run_header(folder: Path) -> Header:

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 from clauses.catalogue import Role
 from reference_model.profiles.release_tables import RecordedRelease
-from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedGrid, ListenerCell, reason_text
 from reports.records import (
     BROKEN_VERDICTS,
@@ -21,6 +20,7 @@ from reports.records import (
     WORST_FIRST,
     Verdict,
 )
+from reports.tables.grid_rows import GridClause
 from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.way import last_with_zookeeper
 

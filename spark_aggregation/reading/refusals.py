@@ -22,13 +22,14 @@ from reports.records import (
     Verdict,
 )
 from reports.refused_runs import MAX_NAMED, TESTS_FAILED
+from reports.run_schema import run_schema
 from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
 from wire.foreign_json import MAX_DEPTH
 
-RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
-INSTANT_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_RUN_ID_PATTERN = run_schema()["properties"]["run_id"]["pattern"]
+_INSTANT_PATTERN = run_schema()["$defs"]["instant"]["pattern"]
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL_OF_FOLDER = ("folder", *CELL)
 
@@ -338,10 +339,10 @@ def _breaks_schema(header: Column) -> Column:
     keys = F.expr(f"transform(header.planned_cells, cell -> {key})")
     return (
         F.expr(is_incomplete("header", HEADER))
-        | ~header["started_at"].rlike(INSTANT_PATTERN)
+        | ~header["started_at"].rlike(_INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
-        | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
+        | ~F.coalesce(header["footer"]["finished_at"].rlike(_INSTANT_PATTERN), F.lit(True))
         | (header["footer"]["finished_at"].isNotNull() & F.try_to_timestamp(header["footer"]["finished_at"]).isNull())
-        | ~header["run_id"].rlike(RUN_ID_PATTERN)
+        | ~header["run_id"].rlike(_RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
     )

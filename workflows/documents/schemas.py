@@ -9,12 +9,10 @@ import json
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from proposals import provided
-from reports.exports.writing import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
-from reports.grid.grid_tables import CellFailure
-from reports.grid.history_tables import ROW_TYPES
+from reports.exports.writing import GRID_ROW_TYPES, HISTORY_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
@@ -25,8 +23,9 @@ from reports.records import (
     RunRefusal,
     Verdict,
 )
-from reports.run.run_folder import run_schema
+from reports.run_schema import resolved, run_schema
 from reports.site.release_pages import RECORDED_COLUMNS
+from reports.tables.grid_rows import CellFailure
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -122,7 +121,7 @@ def _header() -> Iterator[str]:
 def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     required = schema.get("required", ())
     for name, described in schema["properties"].items():
-        entry = _resolved(described)
+        entry = resolved(described)
         missing = "" if name in required else " \\*"
         meaning = described.get("description") or entry.get("description", "")
         yield f"`{prefix}{name}`{missing}", _json_type(entry), meaning
@@ -130,13 +129,6 @@ def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, s
         if "properties" in inner:
             dots = "[]." if "items" in entry else "."
             yield from _properties(inner, f"{prefix}{name}{dots}")
-
-
-def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in described:
-        return described
-    found: Mapping[str, Any] = run_schema()["$defs"][described["$ref"].rpartition("/")[2]]
-    return found
 
 
 def _json_type(entry: Mapping[str, Any]) -> str:
@@ -212,7 +204,7 @@ def _rows() -> dict[str, _Schema]:
     """Return the schema of a row of each table."""
     from_classes = {
         table: _row(row_type, columns_of(table, row_type))
-        for table, row_type in {**GRID_ROW_TYPES, **ROW_TYPES}.items()
+        for table, row_type in {**GRID_ROW_TYPES, **HISTORY_ROW_TYPES}.items()
     }
     recorded = {
         table: _object({name: _SCHEMA_OF[type_] for name, type_ in columns.items()})
@@ -240,7 +232,7 @@ def _value(hint: Any) -> _Schema:
     """Return the schema of a value, as `reports.exports.writing` writes a value of this type."""
     if hint in _NAMED:
         return {"$ref": f"#/$defs/{_NAMED[hint]}"}
-    if get_origin(hint) is types.UnionType:
+    if get_origin(hint) in (Union, types.UnionType):
         (given,) = (_value(each) for each in get_args(hint) if each is not _NULL)
         if "$ref" in given:
             return {"anyOf": [given, {"type": "null"}]}
