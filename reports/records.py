@@ -46,8 +46,6 @@ INPUTS_SHA256 = "inputs_sha256"
 
 GATING_LEVELS = (Level.MUST, Level.PIN)
 """Levels whose violation fails a run. A PIN is `violates` only on targets that it binds."""
-CLOCKS_DIFFER_BY_H = 1
-"""A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
 NOTHING = "none"
 """`request` and `outcome` of an example that exchanged nothing."""
 NOT_RECORDED = "not_recorded"
@@ -109,36 +107,6 @@ VERDICTS_WITH_FAILURES = (*BROKEN_VERDICTS, Verdict.INFORMATIONAL)
 def gates(level: str, *, strict: bool = False) -> bool:
     """Return whether a violation of a clause of this level fails the run; one of a SHOULD does so if `strict`."""
     return level in GATING_LEVELS or (strict and level == Level.SHOULD)
-
-
-class RunRefusal(enum.StrEnum):
-    """Why a reader refuses a run folder. No row of a refused folder changes a cell.
-
-    A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not
-    refused if only today's catalogue or registry lacks it: clauses get removed, and users may judge targets of their
-    own. A run contradicts itself if its times, its exit status or its role cannot be those of its rows.
-    """
-
-    UNUSABLE_NAME = "unusable_name"
-    SPECIAL_FILE = "special_file"
-    BEYOND_LIMITS = "beyond_limits"
-    NO_HEADER = "no_header"
-    DAMAGED_HEADER = "damaged_header"
-    FOREIGN_SCHEMA = "foreign_schema"
-    INVALID_HEADER = "invalid_header"
-    UNKNOWN_CLAUSE = "unknown_clause"
-    UNKNOWN_TARGET = "unknown_target"
-    CUT_OFF = "cut_off"
-    CONTRADICTION = "contradiction"
-    DAMAGED_FILE = "damaged_file"
-    ROW_COUNT_DIFFERS = "row_count_differs"
-    CHANGED_FILE = "changed_file"
-    INVALID_ROWS = "invalid_rows"
-    DUPLICATE_RUN_ID = "duplicate_run_id"
-
-
-REFUSAL_OF_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
-"""Why a run with cells of one that its header does not list is refused, by the cells' column."""
 
 
 class Phase(enum.StrEnum):

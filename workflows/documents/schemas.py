@@ -20,9 +20,9 @@ from reports.records import (
     INPUTS_SHA256,
     RECORD_SCHEMA_VERSION,
     Column,
-    RunRefusal,
     Verdict,
 )
+from reports.run_refusals import RunRefusal
 from reports.run_schema import resolved, run_schema
 from reports.site.release_pages import RECORDED_COLUMNS
 from reports.tables.grid_rows import CellFailure
