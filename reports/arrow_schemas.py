@@ -19,7 +19,7 @@ from typing import Any, get_args, get_origin
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.records import Column, ColumnType
+from reports.record_columns import Column, ColumnType
 from reports.tables.all_tables import ROW_TYPES
 from reports.tables.columns import TableColumn, column_of, columns_of_rows
 
@@ -92,7 +92,7 @@ def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
 
     Args:
         found: the file's schema.
-        fields: for example `reports.records.EXAMPLE_FIELDS`; only optional ones may be missing.
+        fields: for example `reports.record_columns.EXAMPLE_FIELDS`; only optional ones may be missing.
     """
     expected = arrow_schema([each for each in fields if each.name in found.names or not each.optional])
     known = [field for field in found if field.name in expected.names]

@@ -20,6 +20,7 @@ MAX_NAMED = 20
 """Clauses or targets that a sentence names."""
 TESTS_FAILED = 1
 """Exit status of every run with a violation that gates."""
+_UNLISTED = "it has {what} of a {name} that its run.json does not list: %s"
 
 
 class RunRefusal(enum.StrEnum):
@@ -94,7 +95,6 @@ FOREIGN_SCHEMA = RefusalReason(
 )
 INVALID_HEADER = RefusalReason(RunRefusal.INVALID_HEADER, "run.json does not follow its schema")
 """It follows `reports.run_schema`, its times exist in the calendar, and no cell is planned twice."""
-_UNLISTED = "it has {what} of a {name} that its run.json does not list: %s"
 UNLISTED_OF_CELLS = {
     "clause": RefusalReason(RunRefusal.UNKNOWN_CLAUSE, _UNLISTED.format(what="cells", name="clause")),
     "target": RefusalReason(RunRefusal.UNKNOWN_TARGET, _UNLISTED.format(what="cells", name="target")),

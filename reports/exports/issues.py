@@ -35,8 +35,8 @@ from reports.records import (
     gates,
 )
 from reports.run.failures import READS_FACTS
+from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import GridClause
 from reports.verdict_labels import CRASHES
 
 MAX_SCRIPT_BYTES = 52 * 1024

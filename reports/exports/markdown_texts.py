@@ -33,8 +33,8 @@ from reports.grid.grid_view import (
 )
 from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
+from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import GridClause
 from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
 MAX_BYTES = 65_536

@@ -46,8 +46,8 @@ from reports.records import (
 )
 from reports.run.allure_results import SEVERITIES
 from reports.run.failures import READS_FACTS
+from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import GridCell, GridClause
 from reports.verdict_labels import CRASH_KINDS, CRASHES, verdict_word
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"

@@ -22,8 +22,10 @@ from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header, verdict_of
 from reports.run_refusals import RunRefusal
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause, violations_first
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import CellFailure, GridCell, GridClause, GridRun, GridTarget, violations_first
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]

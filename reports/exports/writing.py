@@ -35,7 +35,9 @@ from reports.grid.table_rows import GRID_FILE
 from reports.records import Verdict
 from reports.refused_runs import RefusedRun
 from reports.tables.all_tables import ROW_TYPES
-from reports.tables.grid_rows import CellFailure, GridCell, GridClause, GridRun, GridTarget
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.tables`."""

@@ -18,7 +18,9 @@ from reports.grid.table_rows import check_lists, inputs_sha256, read_rows
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import read_run_lists
 from reports.tables.all_tables import ROW_KEYS
-from reports.tables.grid_rows import GridCell, GridClause, GridRun, GridTarget, violations_first
+from reports.tables.cell_rows import GridCell, GridClause, violations_first
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import CRASH_KINDS
 
 

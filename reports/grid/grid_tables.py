@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from clauses.catalogue import Level
 from reports.refused_runs import NoticedRun, RefusedRun
-from reports.tables.grid_rows import GridCell, GridClause, GridRun, GridTarget
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from reports.grid.bugs import Bug, Evidence, bugs_of
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.grid.history_tables import failures_by_run, leaves_open
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
+from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import GridCell, GridClause
 from reports.tables.target_names import implementation_name, without_signs
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 

@@ -21,15 +21,12 @@ from jsonschema import Draft202012Validator
 from clauses.catalogue import Role
 from reports.arrow_schemas import has_columns
 from reports.hash_list import altered_files, unlisted_files
+from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
 from reports.records import (
-    EXAMPLE_FIELDS,
     EXAMPLE_VERDICTS,
-    EXCHANGE_FIELDS,
     GATING_LEVELS,
     HEADER_FILE,
     RECORD_SCHEMA_VERSION,
-    Column,
-    ColumnType,
     Phase,
     Verdict,
     cell_verdict,

@@ -29,7 +29,8 @@ from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.last_line import last_line
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
-from reports.tables.grid_rows import CellFailure, GridCell, GridClause, GridTarget, violations_first
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause, violations_first
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import SYMBOLS
 
 ADDRESS = "address"

@@ -32,7 +32,7 @@ from reports.site.grid_columns import (
     worst_of,
 )
 from reports.site.rendering import Site, without_links
-from reports.tables.grid_rows import GridClause
+from reports.tables.cell_rows import GridClause
 from reports.tables.target_names import implementation_name
 from reports.verdict_labels import counted
 

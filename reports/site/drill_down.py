@@ -16,8 +16,8 @@ from reports.grid.grid_view import (
 )
 from reports.records import OPERATION
 from reports.site.rendering import Site
+from reports.tables.cell_rows import CellFailure, GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import CellFailure, GridClause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,9 @@ from reports.site.byte_tables import (
     read_dump,
 )
 from reports.site.rendering import Site
+from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.failure_rows import KeptFailure, Neighbour
-from reports.tables.grid_rows import GridCell, GridClause, GridTarget
+from reports.tables.target_rows import GridTarget
 
 _CONTEXT = 2
 _MAX_ONE_SIDED = 3

@@ -26,7 +26,7 @@ from reports.grid.history_tables import HistoryTables
 from reports.grid.product_versions import ProductVersions, versions_of
 from reports.grid.products import Product, products_of
 from reports.records import OPERATION, Verdict
-from reports.tables.grid_rows import GridCell
+from reports.tables.cell_rows import GridCell
 from reports.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words, with_doubts
 
 NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")

@@ -25,7 +25,7 @@ from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
 from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style_rules, worst_of
 from reports.site.rendering import Site
-from reports.tables.grid_rows import GridCell, GridClause
+from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.target_names import implementation_name
 from reports.verdict_labels import SYMBOLS, percent
 

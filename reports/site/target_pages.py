@@ -28,7 +28,8 @@ from reports.site.drill_down import in_order, page_of
 from reports.site.failure_pages import script_addresses
 from reports.site.release_pages import neighbours_of, releases_in
 from reports.site.rendering import Site
-from reports.tables.grid_rows import GridClause, GridRun
+from reports.tables.cell_rows import GridClause
+from reports.tables.run_rows import GridRun
 from reports.verdict_labels import counted, verdict_word
 
 _MAX_SHOWN = 24 * 1024

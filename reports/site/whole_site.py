@@ -31,7 +31,7 @@ from reports.site.rendering import NOT_IN_HTML, Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.target_pages import reports_of, write_targets
 from reports.site.why import write_why
-from reports.tables.grid_rows import GridCell
+from reports.tables.cell_rows import GridCell
 
 _MAX_MESSAGE = 100
 

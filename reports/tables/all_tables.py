@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from reports.tables.columns import TableRow
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.columns import RowOfTable
 from reports.tables.failure_rows import KeptFailure, KeptMachine, Neighbour
 from reports.tables.given_rows import InputsLeftOut, MutationScore, ReleaseChange
-from reports.tables.grid_rows import GridCell, GridClause, GridInput, GridRun, GridTarget
 from reports.tables.history_rows import Coverage, Flakes, Latency, ReleaseStep, Speed, Transition
+from reports.tables.run_rows import GridInput, GridRun
+from reports.tables.target_rows import GridTarget
 
-ROW_TYPES: Mapping[str, type[TableRow]] = MappingProxyType(
+ROW_TYPES: Mapping[str, type[RowOfTable]] = MappingProxyType(
     {
         "cells": GridCell,
         "targets": GridTarget,

@@ -18,11 +18,14 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
-from reports.records import ColumnType
+from reports.record_columns import ColumnType
+
+CELL = ("clause", "target", "listener")
+"""The columns that identify a cell."""
 
 
 class NullInFile(enum.Enum):
-    """Where a column of the file may be null although the field says something else."""
+    """When a column of the file is null, if that does not follow from the type of the field."""
 
     IF_EMPTY = "if empty"
     NEVER = "never"
@@ -34,13 +37,10 @@ Int64 = Annotated[int, ColumnType.INT64]
 OptionalText = Annotated[str, NullInFile.IF_EMPTY]
 """A text that is null in the file where there is none, and empty in the row."""
 InstantOfHistory = Annotated[datetime | None, NullInFile.NEVER]
-"""An instant that every file has that has the column; None in a grid folder without a history."""
-
-CELL = ("clause", "target", "listener")
-"""The columns that identify a cell."""
+"""An instant that is never null in a file with the column; None in a grid folder without a history."""
 
 
-class TableRow(Protocol):
+class RowOfTable(Protocol):
     """A class of rows."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

@@ -1,4 +1,4 @@
-"""Rows of the tables with what runs keep: failures, machines, neighbours' responses."""
+"""Rows of the tables `failures`, `neighbours` and `machines`: what runs keep."""
 
 from __future__ import annotations
 

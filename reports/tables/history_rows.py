@@ -100,7 +100,7 @@ class Coverage:
         clause: id of the clause.
         property: the test.
         listener: the listener.
-        request: the kind of request, as in `reports.records`; `not_recorded` for runs of older suites.
+        request: the kind of request, as in `reports.record_columns`; `not_recorded` for runs of older suites.
         targets: how many targets it was sent to.
         examples: how many examples sent it last.
         answered: how many of them got a response.
@@ -134,7 +134,7 @@ class Latency:
     Attributes:
         target: id of the target.
         listener: the target's listener.
-        bucket: `latency_bucket` of the examples; see `reports.records`.
+        bucket: `latency_bucket` of the examples; see `reports.record_columns`.
         examples: how many there are.
     """
 

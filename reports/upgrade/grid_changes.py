@@ -20,7 +20,7 @@ from reports.records import (
     WORST_FIRST,
     Verdict,
 )
-from reports.tables.grid_rows import GridClause
+from reports.tables.cell_rows import GridClause
 from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.way import last_with_zookeeper
 

@@ -1,8 +1,8 @@
 """Explicit Spark schemas of the contents of a run folder.
 
-`EXAMPLES`, `EXCHANGES` and `ANSWERS` follow `reports.records`; `HEADER` follows `reports/run_schema.json`. A run must
-contain every field that is not nullable here. Spark itself fills gaps with null when reading; `is_incomplete` detects
-that.
+`EXAMPLES`, `EXCHANGES` and `ANSWERS` follow `reports.record_columns`; `HEADER` follows `reports/run_schema.json`. A run
+must contain every field that is not nullable here. Spark itself fills gaps with null when reading; `is_incomplete`
+detects that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 )
 
 from reports.arrow_schemas import arrow_schema
-from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS
+from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS
 from reports.run_schema import resolved, run_schema
 
 EXAMPLES = from_arrow_schema(arrow_schema(EXAMPLE_FIELDS))

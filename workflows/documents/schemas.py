@@ -13,19 +13,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from proposals import provided
 from reports.exports.writing import GRID_ROW_TYPES, HISTORY_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
-from reports.records import (
-    ANSWER_FIELDS,
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    INPUTS_SHA256,
-    RECORD_SCHEMA_VERSION,
-    Column,
-    Verdict,
-)
+from reports.record_columns import RECORD_TABLES, Column
+from reports.records import INPUTS_SHA256, RECORD_SCHEMA_VERSION, Verdict
 from reports.run_refusals import RunRefusal
 from reports.run_schema import resolved, run_schema
 from reports.site.release_pages import RECORDED_COLUMNS
-from reports.tables.grid_rows import CellFailure
+from reports.tables.cell_rows import CellFailure
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -62,24 +55,6 @@ _INPUTS = f"""Each carries `{INPUTS_SHA256}`, in the metadata of its first colum
 `grid.json` repeat it): for {_GIVEN} the SHA-256 of the file that was given, empty where none
 was, and for all others that of one line per row of `inputs`: `run_json_sha256`, two spaces, `run_id`, a line feed; the lines sorted.
 """
-_PARQUET = {
-    "examples": (
-        EXAMPLE_FIELDS,
-        "`request` is the kind of the example's last request: `v0` and so on for ApiVersions in a version that the "
-        "suite knows, `unknown` in any other, `other` for another API; with the suffix `-broken` if the bytes are "
-        "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent; a "
-        "response that came after the sentinel's is an answer. Both are `none` where "
-        "nothing was exchanged. `latency_bucket` is the rounded-down binary logarithm of the first answer's latency in "
-        "microseconds, times four.",
-    ),
-    "exchanges": (
-        EXCHANGE_FIELDS,
-        "`step` counts from 0; `answer_sha256` leads to the answer's bytes.",
-    ),
-    "answers": (ANSWER_FIELDS, "With the size prefix."),
-}
-
-
 _NULL = type(None)
 _SCHEMA_OF: Mapping[type, _Schema] = {
     str: {"type": "string"},
@@ -137,10 +112,10 @@ def _json_type(entry: Mapping[str, Any]) -> str:
 
 
 def _parquet() -> Iterator[str]:
-    for name, (columns, note) in _PARQUET.items():
+    for name, records in RECORD_TABLES.items():
         yield f"## {name}/*.parquet\n"
-        yield f"{note}\n"
-        yield from table(("column", "type", "may be null"), map(_record_column, columns))
+        yield f"{records.meaning}\n"
+        yield from table(("column", "type", "may be null"), map(_record_column, records.columns))
 
 
 def _record_column(column: Column) -> tuple[str, str, str]:

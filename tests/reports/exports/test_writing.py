@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
 from reports.exports.writing import GRID_ROW_TYPES, HISTORY_ROW_TYPES, columns_of, table_schema_text
-from reports.tables.grid_rows import GridClause, GridRun
+from reports.tables.cell_rows import GridClause
+from reports.tables.run_rows import GridRun
 from tests.reports.exports.grids import (
     CLAUSE,
     EXPECTED_TAGS,

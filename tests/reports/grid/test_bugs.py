@@ -11,8 +11,9 @@ import pytest
 
 from reports.grid.bugs import Evidence, bugs_of, request_of, symptom_of
 from reports.grid.grid_view import TargetColumn
+from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import GridClause, GridTarget
+from reports.tables.target_rows import GridTarget
 from tests.reports.roll_up_tables import clause_row, failure_row, target_row
 
 CLOSED = "the target closed the connection instead of answering"

@@ -29,8 +29,8 @@ from reports.grid.table_rows import (
     read_table,
 )
 from reports.records import Verdict
+from reports.tables.cell_rows import CellFailure
 from reports.tables.columns import Int16, OptionalText
-from reports.tables.grid_rows import CellFailure
 from reports.verify.verification import differing_files
 
 WINTER = datetime(2026, 11, 21, 14, 30, 0, 250_000, tzinfo=UTC)

@@ -30,7 +30,7 @@ from reports.site.byte_tables import (
     read_dump,
     rows_of,
 )
-from reports.tables.grid_rows import GridTarget
+from reports.tables.target_rows import GridTarget
 from strategies.api_versions import build_request
 from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
 from wire.frames import encode_frame

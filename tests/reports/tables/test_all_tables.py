@@ -11,12 +11,13 @@ import pyarrow as pa
 import pytest
 
 from reports.arrow_schemas import rows_schema, table_schemas
-from reports.records import ColumnType
+from reports.record_columns import ColumnType
 from reports.tables.all_tables import ROW_KEYS, ROW_TYPES
-from reports.tables.columns import InstantOfHistory, Int16, Int64, OptionalText, TableColumn, TableRow, column_of
+from reports.tables.cell_rows import CellFailure
+from reports.tables.columns import InstantOfHistory, Int16, Int64, OptionalText, RowOfTable, TableColumn, column_of
 from reports.tables.failure_rows import KeptFailure
-from reports.tables.grid_rows import CellFailure, GridTarget
 from reports.tables.history_rows import Latency
+from reports.tables.target_rows import GridTarget
 
 ROW_CLASSES = [*ROW_TYPES.values(), CellFailure]
 
@@ -32,7 +33,7 @@ def test_every_column_has_a_meaning(row_type: type) -> None:
 
 
 @pytest.mark.parametrize("row_type", ROW_TYPES.values())
-def test_key_names_columns_that_are_never_null(row_type: type[TableRow]) -> None:
+def test_key_names_columns_that_are_never_null(row_type: type[RowOfTable]) -> None:
     columns = rows_schema(row_type)
     assert row_type.KEY
     assert all(not columns.field(name).nullable for name in row_type.KEY)
