@@ -77,7 +77,7 @@ def _table_type(column: TableColumn) -> pa.DataType:
     if get_origin(type_) is not None:
         key, value = (column_of(part, name) for part, name in zip(parts, ("key", "value"), strict=True))
         return pa.map_(_table_type(key), _table_field(value))
-    if is_dataclass(type_):
+    if isinstance(type_, type) and is_dataclass(type_):
         return pa.struct(map(_table_field, columns_of_rows(type_)))
     return _ARROW_TYPES[ColumnType.STRING if issubclass(type_, Enum) else _TYPES_OF_PYTHON[type_]]
 

@@ -96,7 +96,7 @@ def _conversion_to(type_: Any) -> Conversion | None:
         return tuple if of_entry is None else lambda value: tuple(map(of_entry, value))
     if get_origin(type_) is not None:
         return lambda value: dict(sorted(value))
-    if is_dataclass(type_):
+    if isinstance(type_, type) and is_dataclass(type_):
         return partial(_struct, type_, {column.name: _conversion(column) for column in columns_of_rows(type_)})
     return type_ if issubclass(type_, Enum) else None
 

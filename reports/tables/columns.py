@@ -14,7 +14,6 @@ import enum
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from datetime import datetime
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
@@ -65,7 +64,6 @@ class TableColumn:
     null_is: str | None
 
 
-@cache
 def columns_of_rows(row_type: type) -> tuple[TableColumn, ...]:
     """Return the columns of a class of rows, in the order of its fields."""
     hints = get_type_hints(row_type, include_extras=True)

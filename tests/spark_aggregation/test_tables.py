@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructType
 
 from reports.records import NOT_RECORDED
 from spark_aggregation.errors import UnreadableReport
@@ -244,7 +244,7 @@ def test_schemas_of_tables_follow_from_the_classes_of_their_rows() -> None:
     assert _literal(TABLES["cells"])[-3:] == [
         *("first_seen timestamp", "last_changed timestamp", "previous_verdict string *"),
     ]
-    assert TABLES["cells"]["failures"].dataType.containsNull is False
+    assert TABLES["targets"]["release_order"].dataType == ArrayType(IntegerType(), containsNull=False)
     assert TABLES["targets"]["artefacts"].dataType == MapType(StringType(), StringType(), valueContainsNull=False)
 
 
@@ -273,8 +273,10 @@ def test_schema_of_a_header_follows_from_the_published_json_schema() -> None:
         "footer:struct<finished_at:string,exit_status:int,example_rows:bigint,exchange_rows:bigint,"
         "files:map<string,string>>",
     ]
-    cell = HEADER["planned_cells"].dataType.elementType
-    assert _literal(cell) == [
+    cells = HEADER["planned_cells"].dataType
+    assert isinstance(cells, ArrayType)
+    assert isinstance(cells.elementType, StructType)
+    assert _literal(cells.elementType) == [
         *("clause string", "target string", "listener string", "applicable boolean", "reason string"),
         "known_violation string",
         "flaky struct<failed:int,repeats:int,rate:double,low:double,high:double> *",

@@ -27,8 +27,7 @@ def test_every_column_has_a_meaning(row_type: type) -> None:
     """The docstring of the class lists its fields, in their order or not, and nothing else."""
     _, _, listed = (inspect.getdoc(row_type) or "").partition("Attributes:\n")
     assert sorted(re.findall(r"^    (\w+): \S", listed, re.MULTILINE)) == sorted(
-        field.name
-        for field in fields(row_type)  # type: ignore[arg-type]
+        field.name for field in fields(row_type)
     )
 
 
