@@ -34,13 +34,8 @@ from reference_model.profiles.listeners import (
 )
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import WrittenFiles, hashes_of
-from reports.records import (
-    ANSWER_FIELDS,
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    HEADER_FILE,
-    SAMPLED_EXAMPLES_PER_PROPERTY,
-)
+from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS
+from reports.records import HEADER_FILE, SAMPLED_EXAMPLES_PER_PROPERTY
 from reports.run.run_writer import PartWriter, clause_facts, suite_facts
 from tests.run_folders import planned_cell, run_header
 from wire.api_versions import NEWEST_VERSION

@@ -1,7 +1,8 @@
-"""Arrow schemas of the record tables, and their rows as Parquet.
+"""Arrow schemas of the record tables and of the roll-up's tables.
 
-To Arrow, the values of a dictionary column are plain strings, so rows are easy to build. Only the
-Parquet file is dictionary-encoded, and every reader decodes it transparently.
+The rows of a record table are also written as Parquet here. To Arrow, the values of a dictionary column are plain
+strings, so rows are easy to build. Only the Parquet file is dictionary-encoded, and every reader decodes it
+transparently.
 """
 
 from __future__ import annotations
@@ -9,28 +10,76 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import datetime
+from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.records import Column, ColumnType
+from reports.record_columns import Column, ColumnType
+from reports.tables.all_tables import ROW_TYPES
+from reports.tables.columns import TableColumn, column_of, columns_of_rows
 
 _ARROW_TYPES = MappingProxyType(
     {
         ColumnType.STRING: pa.string(),
+        ColumnType.BOOLEAN: pa.bool_(),
         ColumnType.INT16: pa.int16(),
         ColumnType.INT32: pa.int32(),
+        ColumnType.INT64: pa.int64(),
+        ColumnType.DOUBLE: pa.float64(),
         ColumnType.BINARY: pa.binary(),
         ColumnType.DATE: pa.date32(),
+        ColumnType.INSTANT: pa.timestamp("us", tz="UTC"),
     }
 )
+_TYPES_OF_PYTHON: Mapping[type, ColumnType] = MappingProxyType(
+    {
+        str: ColumnType.STRING,
+        bool: ColumnType.BOOLEAN,
+        float: ColumnType.DOUBLE,
+        bytes: ColumnType.BINARY,
+        datetime: ColumnType.INSTANT,
+    }
+)
+"""The types of columns whose class says no size."""
 
 
 def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a record table, columns in the order of `fields`."""
     return pa.schema([pa.field(column.name, _ARROW_TYPES[column.type], column.nullable) for column in fields])
+
+
+def rows_schema(row_type: type) -> pa.Schema:
+    """Return the Arrow schema of a roll-up's table: the columns that are never null, followed by those that may be."""
+    fields = sorted(map(_table_field, columns_of_rows(row_type)), key=lambda field: field.nullable)
+    return pa.schema(fields)
+
+
+def table_schemas() -> Mapping[str, pa.Schema]:
+    """Return the Arrow schema of each of a roll-up's tables."""
+    return {name: rows_schema(row_type) for name, row_type in ROW_TYPES.items()}
+
+
+def _table_field(column: TableColumn) -> pa.Field:
+    return pa.field(column.name, _table_type(column), column.nullable)
+
+
+def _table_type(column: TableColumn) -> pa.DataType:
+    type_, parts = column.type, get_args(column.type)
+    if column.size is not None:
+        return _ARROW_TYPES[column.size]
+    if get_origin(type_) is tuple:
+        return pa.list_(_table_field(column_of(parts[0])))
+    if get_origin(type_) is not None:
+        key, value = (column_of(part, name) for part, name in zip(parts, ("key", "value"), strict=True))
+        return pa.map_(_table_type(key), _table_field(value))
+    if isinstance(type_, type) and is_dataclass(type_):
+        return pa.struct(map(_table_field, columns_of_rows(type_)))
+    return _ARROW_TYPES[ColumnType.STRING if issubclass(type_, Enum) else _TYPES_OF_PYTHON[type_]]
 
 
 def dictionary_columns(fields: Sequence[Column]) -> list[str]:
@@ -43,7 +92,7 @@ def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
 
     Args:
         found: the file's schema.
-        fields: for example `reports.records.EXAMPLE_FIELDS`; only optional ones may be missing.
+        fields: for example `reports.record_columns.EXAMPLE_FIELDS`; only optional ones may be missing.
     """
     expected = arrow_schema([each for each in fields if each.name in found.names or not each.optional])
     known = [field for field in found if field.name in expected.names]

@@ -3,15 +3,15 @@
 One run is one folder::
 
     run.json              header, planned cells and, written last, the footer
-    examples/*.parquet    one row per judged example and clause (`EXAMPLE_FIELDS`)
-    exchanges/*.parquet   bytes sent, for every failure and a sample (`EXCHANGE_FIELDS`)
-    answers/*.parquet     bytes received, each distinct response once per file (`ANSWER_FIELDS`)
+    examples/*.parquet    one row per judged example and clause
+    exchanges/*.parquet   bytes sent, for every failure and a sample
+    answers/*.parquet     bytes received, each distinct response once per file
     failures/<signature>/ reproducer, hex dump and details of one distinct failure
     machines/*.json       what was learned of one listener (`reports.machines.learned`)
 
-This module does no file I/O. It has the names, the columns, and every rule about verdicts: how examples fold into a
-cell, which verdicts and levels fail a run, and what a change of a verdict is called. Spark turns the same rules into
-columns.
+This module does no file I/O. It has the names, and every rule about verdicts: how examples fold into a cell, which
+verdicts and levels fail a run, and what a change of a verdict is called. Spark turns the same rules into columns.
+`record_columns` has the columns of the rows.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ INPUTS_SHA256 = "inputs_sha256"
 
 GATING_LEVELS = (Level.MUST, Level.PIN)
 """Levels whose violation fails a run. A PIN is `violates` only on targets that it binds."""
-CLOCKS_DIFFER_BY_H = 1
-"""A run that is dated later than this, in hours from now, is not believed: it would stay the newest of its target."""
 NOTHING = "none"
 """`request` and `outcome` of an example that exchanged nothing."""
 NOT_RECORDED = "not_recorded"
@@ -111,126 +109,11 @@ def gates(level: str, *, strict: bool = False) -> bool:
     return level in GATING_LEVELS or (strict and level == Level.SHOULD)
 
 
-class RunRefusal(enum.StrEnum):
-    """Why a reader refuses a run folder. No row of a refused folder changes a cell.
-
-    A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not
-    refused if only today's catalogue or registry lacks it: clauses get removed, and users may judge targets of their
-    own. A run contradicts itself if its times, its exit status or its role cannot be those of its rows.
-    """
-
-    UNUSABLE_NAME = "unusable_name"
-    SPECIAL_FILE = "special_file"
-    BEYOND_LIMITS = "beyond_limits"
-    NO_HEADER = "no_header"
-    DAMAGED_HEADER = "damaged_header"
-    FOREIGN_SCHEMA = "foreign_schema"
-    INVALID_HEADER = "invalid_header"
-    UNKNOWN_CLAUSE = "unknown_clause"
-    UNKNOWN_TARGET = "unknown_target"
-    CUT_OFF = "cut_off"
-    CONTRADICTION = "contradiction"
-    DAMAGED_FILE = "damaged_file"
-    ROW_COUNT_DIFFERS = "row_count_differs"
-    CHANGED_FILE = "changed_file"
-    INVALID_ROWS = "invalid_rows"
-    DUPLICATE_RUN_ID = "duplicate_run_id"
-
-
-REFUSAL_OF_UNKNOWN = {"clause": RunRefusal.UNKNOWN_CLAUSE, "target": RunRefusal.UNKNOWN_TARGET}
-"""Why a run with cells of one that its header does not list is refused, by the cells' column."""
-
-
 class Phase(enum.StrEnum):
     """Why an example ran: drawn to judge the target, or to shrink a failure."""
 
     GENERATE = "generate"
     SHRINK = "shrink"
-
-
-class ColumnType(enum.Enum):
-    """Type of a column, named once for Arrow, Spark and the JSON Schema."""
-
-    STRING = "string"
-    INT16 = "int16"
-    INT32 = "int32"
-    BINARY = "binary"
-    DATE = "date"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a record table.
-
-    Attributes:
-        nullable: whether a row may leave it empty.
-        dictionary: whether few distinct values make dictionary encoding worth it.
-        optional: whether a file may lack it, as those of older suites do; it then reads as null.
-    """
-
-    name: str
-    type: ColumnType
-    nullable: bool = False
-    dictionary: bool = False
-    optional: bool = False
-
-
-def _key(name: str, *, nullable: bool = False, optional: bool = False) -> Column:
-    return Column(name, ColumnType.STRING, nullable=nullable or optional, dictionary=True, optional=optional)
-
-
-EXAMPLE_FIELDS = (
-    _key("run_id"),
-    Column("run_date", ColumnType.DATE),
-    _key("target"),
-    _key("implementation"),
-    _key("release"),
-    _key("launcher"),
-    _key("listener"),
-    _key("client", nullable=True),
-    _key("clause"),
-    _key("property"),
-    _key("tier"),
-    _key("phase"),
-    Column("example_number", ColumnType.INT32),
-    _key("request", optional=True),
-    _key("outcome"),
-    Column("error_code", ColumnType.INT16, nullable=True),
-    _key("verdict"),
-    _key("failure_signature", nullable=True),
-    Column("latency_bucket", ColumnType.INT16, nullable=True),
-)
-"""One row per judged example and clause.
-
-`request` is the kind of the example's last request (see `wire.exchange.Request.kind`). `outcome` is what became of
-it: answer, closed, ignored or silent. Both are `none` if nothing was exchanged. `error_code` is that of the example's
-last ApiVersions response. `latency_bucket` is four times the binary logarithm of the latency of its first ApiVersions
-response in microseconds, rounded down.
-"""
-
-
-EXCHANGE_FIELDS = (
-    _key("run_id"),
-    _key("target"),
-    _key("listener"),
-    _key("clause"),
-    _key("property"),
-    Column("example_number", ColumnType.INT32),
-    Column("step", ColumnType.INT16),
-    _key("outcome"),
-    Column("sent", ColumnType.BINARY),
-    Column("answer_sha256", ColumnType.STRING, nullable=True),
-)
-"""One row per exchange of an example that failed in the generate phase or was sampled; `step` counts from 0.
-
-The smallest form of a failure, found by shrinking, is in `failures/`.
-"""
-
-ANSWER_FIELDS = (
-    Column("answer_sha256", ColumnType.STRING),
-    Column("received", ColumnType.BINARY),
-)
-"""One row per distinct response: the size prefix and the bytes after it."""
 
 
 class CellFact(enum.StrEnum):

@@ -11,18 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reports.record_paths import shown_path
-from reports.records import RunRefusal
+from reports.run_refusals import RunRefusal
 from wire.foreign_json import read_foreign_json
 
 REFUSED_FILE = "refused.json"
 """Lists the run folders that do not count."""
 NOTICES_FILE = "notices.json"
 """Lists notices about run folders that count."""
-
-MAX_NAMED = 20
-"""Clauses or targets that a reason names."""
-TESTS_FAILED = 1
-"""Exit status of every run with a violation that gates."""
 
 
 class RunRefused(Exception):
@@ -48,7 +43,7 @@ class RefusedRun:
 
     Attributes:
         folder: its path if it is local, else its URI.
-        refusal: a value of `reports.records.RunRefusal`.
+        refusal: a value of `reports.run_refusals.RunRefusal`.
         reason: the same as a sentence.
     """
 

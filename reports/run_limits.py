@@ -20,7 +20,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from reports.record_paths import fault_of_absolute_path, fault_of_path
-from reports.records import HASHED_PARTS, HEADER_FILE, RunRefusal
+from reports.records import HASHED_PARTS, HEADER_FILE
+from reports.run_refusals import BEYOND_LIMITS, CHANGED_FILE, SPECIAL_FILE, UNUSABLE_NAME, Fault
 from wire.foreign_json import read_foreign_json
 
 MAX_FILES = 20_000
@@ -43,7 +44,7 @@ ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DI
 _ADVICE = "this suite writes nothing like it; leave the folder out"
 
 
-def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
+def fault_of_files(folder: Path) -> Fault | None:
     """Find out why a run folder must not be read, without opening any file of its tables.
 
     Args:
@@ -53,15 +54,15 @@ def fault_of_files(folder: Path) -> tuple[RunRefusal, str] | None:
         The kind of reason and the reason as a sentence; None if there is none.
     """
     if unusable := fault_of_absolute_path(folder, called="its path"):
-        return RunRefusal.UNUSABLE_NAME, unusable
+        return UNUSABLE_NAME.fault(unusable)
     size, unseen = 0, []
     for files, (path, status) in enumerate(content_of(folder), start=1):
         name = path.relative_to(folder).as_posix()
         is_folder = stat.S_ISDIR(status.st_mode)
         if unusable := fault_of_path(name):
-            return RunRefusal.UNUSABLE_NAME, unusable
+            return UNUSABLE_NAME.fault(unusable)
         if is_special(status):
-            return RunRefusal.SPECIAL_FILE, f"{name} is {kind_of(status)}, and no plain file"
+            return SPECIAL_FILE.fault(name, kind_of(status))
         size += 0 if is_folder else status.st_size
         if not is_folder and status.st_size > MAX_FILE_BYTES:
             return _too_large(f"{name} has {status.st_size:,} bytes", MAX_FILE_BYTES)
@@ -83,13 +84,13 @@ def is_hidden(name: str) -> bool:
     return name.endswith("._COPYING_") or any(part[0] in "._" for part in name.split("/"))
 
 
-def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> tuple[RunRefusal, str] | None:
+def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> Fault | None:
     """Find a file that Spark does not see among those that were added to a run whose footer has hashes."""
     hashed = sorted(name for name in unseen if name.partition("/")[0] in HASHED_PARTS)
     if hashed and (listed := _listed_files(folder)):
         for name in hashed:
             if name not in listed:
-                return RunRefusal.CHANGED_FILE, f"{name} was added since the run was written"
+                return CHANGED_FILE.fault(name, "was added")
     return None
 
 
@@ -119,8 +120,8 @@ def content_of(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield path, path.lstat()
 
 
-def _too_large(what: str, most: int, unit: str = "") -> tuple[RunRefusal, str]:
-    return RunRefusal.BEYOND_LIMITS, f"{what}; {limit(most, unit)}"
+def _too_large(what: str, most: int, unit: str = "") -> Fault:
+    return BEYOND_LIMITS.fault(f"{what}; {limit(most, unit)}")
 
 
 def limit(most: int, unit: str = "") -> str:

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.hash_list import hashes_of
-from reports.records import HASHED_PARTS, RunRefusal
+from reports.records import HASHED_PARTS
 from reports.run_limits import MAX_FILE_BYTES
+from reports.run_refusals import RunRefusal
 from tests.run_folders import (
     clause_entry,
     example_row,

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.arrow_schemas import arrow_schema, dictionary_columns
-from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSION
+from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS
+from reports.records import RECORD_SCHEMA_VERSION
 
 DEFAULT_CLAUSE = "KIP-35.keys-unique"
 DEFAULT_TARGET = "apache-kafka-4.4.0"

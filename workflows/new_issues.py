@@ -20,9 +20,10 @@ from reports.exports.issues import ViolatedClause, marker, violations_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import Transition, read_history_tables
+from reports.grid.history_tables import read_history_tables
 from reports.records import VIOLATED_VERDICTS
 from reports.suite_command import SuiteCommand
+from reports.tables.history_rows import Transition
 from workflows.github import gh, gh_json, write_summary
 
 LABEL = "violation"

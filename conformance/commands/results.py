@@ -16,10 +16,11 @@ from conformance.commands.errors import InvalidFile
 from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
-from reports.grid.history_tables import KeptFailure, read_history_tables
+from reports.grid.history_tables import read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.refused_runs import RunRefused
 from reports.suite_command import DISK_FAULTS
+from reports.tables.failure_rows import KeptFailure
 
 
 @contextmanager

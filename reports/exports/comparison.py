@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reports.grid.grid_tables import Grid, GridCell
+from reports.grid.grid_tables import Grid
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
 from reports.run.judged_examples import CellKey
+from reports.tables.cell_rows import GridCell
 from reports.verdict_labels import SYMBOLS, counted, some_of
 
 

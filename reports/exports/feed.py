@@ -21,7 +21,7 @@ from reports.grid import addresses
 from reports.grid.addresses import FEED
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, verdict_text
-from reports.grid.history_tables import Transition
+from reports.tables.history_rows import Transition
 
 ATOM = "http://www.w3.org/2005/Atom"
 MAX_ENTRIES = 200

@@ -21,9 +21,8 @@ from clauses.catalogue import Level
 from reports.escaping import cut, markdown_code_block, markdown_text, one_line
 from reports.grid import addresses
 from reports.grid.bugs import Bug
-from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
-from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open, stored_facts
+from reports.grid.history_tables import failures_by_run, leaves_open, stored_facts
 from reports.grid.products import OwnCell, Product, products_of
 from reports.records import (
     FACTS_FILE,
@@ -36,6 +35,8 @@ from reports.records import (
     gates,
 )
 from reports.run.failures import READS_FACTS
+from reports.tables.cell_rows import GridClause
+from reports.tables.failure_rows import KeptFailure
 from reports.verdict_labels import CRASHES
 
 MAX_SCRIPT_BYTES = 52 * 1024

@@ -22,7 +22,6 @@ from reports.exports.issues import (
 )
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import (
     WITHOUT_FINDING,
     FoldedCell,
@@ -32,9 +31,10 @@ from reports.grid.grid_view import (
     role_title,
     verdict_text,
 )
-from reports.grid.history_tables import KeptFailure
 from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
+from reports.tables.cell_rows import GridClause
+from reports.tables.failure_rows import KeptFailure
 from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
 MAX_BYTES = 65_536

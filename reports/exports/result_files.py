@@ -32,9 +32,8 @@ from reports.distribution import DISTRIBUTION
 from reports.escaping import one_line, xml_text
 from reports.exports.issues import first_line
 from reports.grid.addresses import ALLURE_RESULTS, JUNIT
-from reports.grid.grid_tables import Grid, GridCell, GridClause
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedCell, reason_text
-from reports.grid.history_tables import KeptFailure
 from reports.grid.products import OwnCell, Product
 from reports.records import (
     DUMP_FILE,
@@ -47,6 +46,8 @@ from reports.records import (
 )
 from reports.run.allure_results import SEVERITIES
 from reports.run.failures import READS_FACTS
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.failure_rows import KeptFailure
 from reports.verdict_labels import CRASH_KINDS, CRASHES, verdict_word
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"

@@ -16,29 +16,16 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridRun,
-    GridTarget,
-    violations_first,
-)
-from reports.grid.history_tables import KeptFailure
-from reports.records import (
-    CAPTURE_FILE,
-    DUMP_FILE,
-    EXAMPLE_VERDICTS,
-    FACTS_FILE,
-    REPRODUCER_FILE,
-    Phase,
-    RunRefusal,
-    Verdict,
-)
+from reports.grid.grid_tables import Grid
+from reports.records import CAPTURE_FILE, DUMP_FILE, EXAMPLE_VERDICTS, FACTS_FILE, REPRODUCER_FILE, Phase, Verdict
 from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header, verdict_of
+from reports.run_refusals import RunRefusal
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause, violations_first
+from reports.tables.failure_rows import KeptFailure
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 from wire.foreign_json import read_foreign_json
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]

@@ -3,8 +3,8 @@
 It writes the grid itself, and all others below `exports/`.
 
 Every table is there as CSV, JSON and, unless it is long, Markdown, for programs and for other documents. The rows are
-the dataclasses of `reports.grid.grid_tables` and `reports.grid.history_tables`; `table_schema.json` describes the JSON.
-The texts and the capture of a failure are files next to its page, not columns of its table.
+the dataclasses of `reports.tables`; `table_schema.json` describes the JSON. The texts and the capture of a failure are
+files next to its page, not columns of its table.
 """
 
 from __future__ import annotations
@@ -27,24 +27,20 @@ from reports.exports.markdown_texts import short_grid, summary_markdown
 from reports.exports.result_files import write_allure_results, write_junit
 from reports.grid.addresses import EXPORTS, SUMMARY, TABLE_SCHEMA, VIOLATIONS, table_address
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridRange,
-    GridRun,
-    GridTarget,
-)
+from reports.grid.grid_tables import Grid, GridRange
 from reports.grid.grid_view import FoldedGrid, ListenerCell
-from reports.grid.history_tables import ROW_TYPES, HistoryTables
+from reports.grid.history_tables import HistoryTables
 from reports.grid.products import products_of
 from reports.grid.table_rows import GRID_FILE
 from reports.records import Verdict
 from reports.refused_runs import RefusedRun
+from reports.tables.all_tables import ROW_TYPES
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 
 GRID_SCHEMA_VERSION = 1
-"""Version of grid.json's layout; the names are those of the dataclasses in `reports.grid.grid_tables`."""
+"""Version of grid.json's layout; the names are those of the dataclasses in `reports.tables`."""
 TABLE_SCHEMA_VERSION = 1
 """Version of the layout of `exports/*.json`."""
 GRID_ROW_TYPES: Mapping[str, type] = {
@@ -55,17 +51,24 @@ GRID_ROW_TYPES: Mapping[str, type] = {
     "runs": GridRun,
     "refused": RefusedRun,
 }
-"""Maps each table of the grid to the class of its rows; the others are `reports.grid.history_tables.ROW_TYPES`."""
+"""Maps each table of the grid to the class of its rows."""
+HISTORY_ROW_TYPES: Mapping[str, type] = {
+    table.name: ROW_TYPES[table.name] for table in fields(HistoryTables) if table.name != "machines"
+}
+"""The same of the exported tables from the history. The machines have pages of their own."""
 MAX_MARKDOWN_BYTES = 200_000
 """A longer table in Markdown has no readers; there is one as JSON and as CSV."""
 _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""
 _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
+_FIRST = {"clauses": ("clause",)}
+_LAST = {"runs": ("whole", "corrects", "load_at_start", "highest_load")}
+"""Columns that are not where their class has them: what reads an export as CSV may count columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTable:
-    """One table: its columns, in the order of its class's fields, and its rows as JSON has it values.
+    """One table: its columns, in the order of `columns_of`, and its rows as JSON has its values.
 
     `inputs_sha256` is the hash of the table's inputs; empty if unknown.
     """
@@ -78,7 +81,7 @@ class ExportedTable:
 
 def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
     """Return every table that the roll-up wrote."""
-    row_types = {**GRID_ROW_TYPES, **ROW_TYPES}
+    row_types = {**GRID_ROW_TYPES, **HISTORY_ROW_TYPES}
     rows_of = {name: getattr(grid if name in GRID_ROW_TYPES else history, name) for name in row_types}
     return [
         _table(name, rows, row_types[name], grid.inputs_sha256.get(name, ""))
@@ -89,8 +92,9 @@ def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
 
 def columns_of(name: str, row_type: type) -> tuple[str, ...]:
     """Return the exported columns of a table."""
-    left_out = _LEFT_OUT.get(name, ())
-    return tuple(field.name for field in fields(row_type) if field.name not in left_out)
+    first, last = _FIRST.get(name, ()), _LAST.get(name, ())
+    elsewhere = {*first, *last, *_LEFT_OUT.get(name, ())}
+    return (*first, *(field.name for field in fields(row_type) if field.name not in elsewhere), *last)
 
 
 def _table(name: str, rows: Iterable[Any], row_type: type, inputs_sha256: str) -> ExportedTable:

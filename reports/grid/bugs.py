@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from reference_model.profiles.known_apis import label_of
 from reports.escaping import cut, one_line
 from reports.grid import addresses
-from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure, stored_facts
+from reports.grid.history_tables import stored_facts
+from reports.tables.cell_rows import GridClause
+from reports.tables.failure_rows import KeptFailure
 from reports.verdict_labels import CRASH_KINDS, some_of
 
 _MAX_TITLE = 180

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rich.table import Table
 
-from reports.grid.history_tables import InputsLeftOut
+from reports.tables.given_rows import InputsLeftOut
 from reports.verdict_labels import counted, some_of
 
 MAX_HEX = 96

@@ -5,27 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridRun,
-    GridTarget,
-    violations_first,
-)
+from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table
 from reports.grid.ranges import grid_ranges
-from reports.grid.table_rows import ROW_KEYS, check_lists, inputs_sha256, read_rows
-from reports.records import TABLES_FOLDER, Verdict
+from reports.grid.table_rows import check_lists, inputs_sha256, read_rows
+from reports.records import TABLES_FOLDER
 from reports.refused_runs import read_run_lists
+from reports.tables.all_tables import ROW_KEYS
+from reports.tables.cell_rows import GridCell, GridClause, violations_first
+from reports.tables.run_rows import GridRun
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import CRASH_KINDS
 
 
@@ -38,12 +33,12 @@ def read_grid(out_dir: Path) -> Grid:
     """
     check_lists(out_dir)
     tables = out_dir / TABLES_FOLDER
-    targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
+    targets = _in_column_order(read_rows(tables, "targets", GridTarget))
     clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))
     columns = {(entry.target, entry.listener): index for index, entry in enumerate(targets)}
     families = {entry.implementation: index for index, entry in enumerate(targets)}
     rows = {entry.clause: index for index, entry in enumerate(clauses)}
-    cells = list(read_rows(tables, "cells", GridCell, _cell_values))
+    cells = [replace(cell, failures=violations_first(cell.failures)) for cell in read_rows(tables, "cells", GridCell)]
     roles = {entry.clause: entry.role for entry in clauses}
     lists = read_run_lists(out_dir)
     return Grid(
@@ -93,24 +88,6 @@ def _crashes(tables: Path) -> frozenset[str]:
         rows = read_rows(tables, "failures", _FailureKind)
         return frozenset(row.signature for row in rows if row.kind in CRASH_KINDS)
     return frozenset()
-
-
-def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "release_order": tuple(values["release_order"]),
-        "artefacts": dict(sorted(values["artefacts"])),
-    }
-
-
-def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    previous = values.get("previous_verdict")
-    return {
-        "verdict": Verdict(values["verdict"]),
-        "previous_verdict": None if previous is None else Verdict(previous),
-        "failures": violations_first(
-            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])}) for failure in values["failures"]
-        ),
-    }
 
 
 def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from clauses.catalogue import Level
 from reports.grid.grid_view import FoldedCell, FoldedGrid
-from reports.grid.history_tables import KeptFailure
 from reports.grid.products import BrokenRules, Product, products_of, those_counted
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
+from reports.tables.failure_rows import KeptFailure
 from reports.verdict_labels import SYMBOLS, counted
 
 

@@ -17,15 +17,11 @@ from itertools import groupby
 from clauses.catalogue import Role
 from reference_model.profiles.listeners import LISTENERS
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.grid.grid_tables import (
-    Grid,
-    GridCell,
-    GridClause,
-    GridRange,
-    GridTarget,
-    implementation_name,
-)
+from reports.grid.grid_tables import Grid, GridRange
 from reports.records import OPERATION, WORST_FIRST, Verdict
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.target_names import implementation_name
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
 
 WITHOUT_FINDING = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)

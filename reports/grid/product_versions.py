@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from reports.grid.bugs import Bug, Evidence
-from reports.grid.grid_tables import implementation_name
 from reports.grid.products import OwnCell, Product, library_of
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict
+from reports.tables.target_names import implementation_name
 
 _NUMBER = re.compile(r"\d+")
 _CARRIED = re.compile(r"-rdkafka-(\d[\w.]*)")

@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 
 from clauses.catalogue import Level, Role
 from reports.grid.bugs import Bug, Evidence, bugs_of
-from reports.grid.grid_tables import GridCell, GridClause, implementation_name, without_signs
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
-from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open
+from reports.grid.history_tables import failures_by_run, leaves_open
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.failure_rows import KeptFailure
+from reports.tables.target_names import implementation_name, without_signs
 from reports.verdict_labels import CRASHES, SYMBOLS, counted
 
 _VERSIONED = re.compile(r"(?P<library>.+?)-(?P<version>\d[^-]*)(?P<variant>-.+)?")

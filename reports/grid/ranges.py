@@ -21,8 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from reports.grid.grid_tables import GridCell, GridRange, GridTarget
+from reports.grid.grid_tables import GridRange
 from reports.records import OPERATION, SOUND_VERDICTS, Verdict
+from reports.tables.cell_rows import GridCell
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import verdict_word
 
 _MAX_CAUSE = 80

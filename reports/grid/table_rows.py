@@ -2,21 +2,21 @@
 
 It loads as little of Arrow as possible, and keeps within the limits of a grid's folder.
 
-`ROW_KEYS` says which rows of a table are the same. A folder beyond the limits is refused before its content is in
-memory: a grid may come from a stranger, and a small file can hold a lot, compressed, or as a text that many rows
-repeat. Real grids stay far below the limits: the largest had 1,500 files and 50 MB, their tables 2,400 rows and 18 MB
-of texts in a file.
+A folder beyond the limits is refused before its content is in memory: a grid may come from a stranger, and a small
+file can hold a lot, compressed, or as a text that many rows repeat. Real grids stay far below the limits: the largest
+had 1,500 files and 50 MB, their tables 2,400 rows and 18 MB of texts in a file.
 """
 
 from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,31 +25,9 @@ import pyarrow.parquet as pq
 from reports.records import INPUTS_SHA256
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
 from reports.run_limits import content_of
+from reports.tables.columns import TableColumn, column_of, columns_of_rows
 from wire.foreign_json import read_foreign_json
 
-_CELL = ("clause", "target", "listener")
-ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "cells": _CELL,
-        "targets": ("target", "listener", "role"),
-        "clauses": ("clause",),
-        "runs": ("run_id",),
-        "transitions": (*_CELL, "at", "run_id"),
-        "release_steps": ("clause", "implementation", "listener", "to_target"),
-        "flakes": _CELL,
-        "coverage": ("clause", "property", "listener", "request"),
-        "latency": ("target", "listener", "bucket"),
-        "speed": ("run_id", "target"),
-        "mutation": ("clause", "defect"),
-        "release_changes": ("listener", "clause", "from_release", "to_release", "shortest"),
-        "inputs_left_out": ("listener", "release", "reason"),
-        "failures": ("run_id", "signature"),
-        "neighbours": ("signature", "target", "listener"),
-        "machines": ("target", "listener"),
-        "inputs": ("run_id",),
-    }
-)
-"""Every table of a roll-up, each with the columns that identify a row."""
 GRID_FILE = "grid.json"
 MAX_FILES = 100_000
 MAX_FILE_BYTES = 2**28
@@ -69,18 +47,17 @@ _INSTANT = pa.timestamp("us", tz="UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Row = TypeVar("Row")
-Conversion = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Conversion = Callable[[Any], Any]
 
 
-def read_rows(tables: Path, name: str, row_type: type[Row], *conversions: Conversion) -> Iterator[Row]:
+def read_rows(tables: Path, name: str, row_type: type[Row]) -> Iterator[Row]:
     """Read one table, row by row.
 
     Args:
         tables: the folder of the tables.
         name: the table's name.
-        row_type: a dataclass; columns that it does not name are left out, and a field with a default may
-            have no column.
-        conversions: each returns the values that it changes.
+        row_type: a dataclass, whose fields are as `reports.tables.columns` says; columns that it does not name are
+            left out, and a field with a default may have no column.
 
     Raises:
         FileNotFoundError: the roll-up did not write the table.
@@ -95,13 +72,37 @@ def read_rows(tables: Path, name: str, row_type: type[Row], *conversions: Conver
     ]
     table = pa.concat_tables(part.read(columns=columns) for part in parts)
     instants = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
+    conversions = {column.name: convert for column in columns_of_rows(row_type) if (convert := _conversion(column))}
     for values in _in_microseconds(table).to_pylist():
         for instant in instants:
             if values[instant] is not None:
                 values[instant] = _EPOCH + timedelta(microseconds=values[instant])
-        for convert in conversions:
-            values |= convert(values)
+        for name in conversions.keys() & values.keys():
+            values[name] = conversions[name](values[name])
         yield row_type(**values)
+
+
+def _conversion(column: TableColumn) -> Conversion | None:
+    """Return what makes a value of the file one of a row; None if both are the same."""
+    convert = _conversion_to(column.type)
+    if convert is None:
+        return None if column.null_is is None else lambda value: column.null_is if value is None else value
+    return lambda value: column.null_is if value is None else convert(value)
+
+
+def _conversion_to(type_: Any) -> Conversion | None:
+    if get_origin(type_) is tuple:
+        of_entry = _conversion(column_of(get_args(type_)[0]))
+        return tuple if of_entry is None else lambda value: tuple(map(of_entry, value))
+    if get_origin(type_) is not None:
+        return lambda value: dict(sorted(value))
+    if isinstance(type_, type) and is_dataclass(type_):
+        return partial(_struct, type_, {column.name: _conversion(column) for column in columns_of_rows(type_)})
+    return type_ if issubclass(type_, Enum) else None
+
+
+def _struct(type_: type, conversions: Mapping[str, Conversion | None], value: Mapping[str, Any]) -> Any:
+    return type_(**{name: convert(value[name]) if convert else value[name] for name, convert in conversions.items()})
 
 
 def read_table(tables: Path, name: str) -> pa.Table:

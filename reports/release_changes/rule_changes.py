@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from clauses.catalogue import Role
 from reference_model.profiles.release_tables import RecordedRelease
-from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedGrid, ListenerCell, reason_text
 from reports.records import (
     BROKEN_VERDICTS,
@@ -17,6 +16,7 @@ from reports.records import (
     Verdict,
 )
 from reports.release_changes.steps import last_with_zookeeper
+from reports.tables.cell_rows import GridClause
 
 
 class RuleKind(StrEnum):

@@ -2,18 +2,14 @@
 
 It reads the header, and folds the rows of each planned cell into a verdict.
 
-The roll-up applies the same rules to many folders on any file system (`spark_aggregation.reading.refusals`). A test
-checks that both agree on every fault.
+`reports.run_refusals` has the rules. The roll-up applies them to many folders on any file system.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,44 +21,51 @@ from jsonschema import Draft202012Validator
 from clauses.catalogue import Role
 from reports.arrow_schemas import has_columns
 from reports.hash_list import altered_files, unlisted_files
+from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
 from reports.records import (
-    CLOCKS_DIFFER_BY_H,
-    EXAMPLE_FIELDS,
     EXAMPLE_VERDICTS,
-    EXCHANGE_FIELDS,
     GATING_LEVELS,
     HEADER_FILE,
     RECORD_SCHEMA_VERSION,
-    REFUSAL_OF_UNKNOWN,
-    Column,
-    ColumnType,
     Phase,
-    RunRefusal,
     Verdict,
     cell_verdict,
 )
-from reports.refused_runs import MAX_NAMED, TESTS_FAILED, RunRefused
+from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run_limits import excess_of, fault_of_files, is_hidden
+from reports.run_refusals import (
+    BEYOND_LIMITS,
+    CHANGED_FILE,
+    CLIENTS_IN_ROWS,
+    CLOCKS_DIFFER_BY_H,
+    CUT_OFF,
+    DAMAGED_FILE,
+    DAMAGED_HEADER,
+    DATED_IN_THE_FUTURE,
+    FINISHED_TOO_EARLY,
+    FOREIGN_SCHEMA,
+    INVALID_HEADER,
+    INVALID_ROWS,
+    MAX_NAMED,
+    NO_CLIENTS_IN_ROWS,
+    NO_HEADER,
+    ROW_COUNT_DIFFERS,
+    TESTS_FAILED,
+    UNEXPLAINED_STATUS,
+    UNLISTED_OF_CELLS,
+    UNLISTED_OF_ROWS,
+    Fault,
+)
+from reports.run_schema import run_schema
 from wire.foreign_json import read_foreign_json
 
 EXCHANGE_FILES = "exchanges/*.parquet"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 
-Header = Mapping[str, Any]
-_Fault = tuple[RunRefusal, str]
-
-
-_UNREADABLE = "not readable as Parquet, or a column is missing or has another type"
 _COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
-
-@cache
-def run_schema() -> Mapping[str, Any]:
-    """Return the published JSON Schema of `run.json`."""
-    text = files("reports").joinpath("run_schema.json").read_text(encoding="utf-8")
-    schema: Mapping[str, Any] = json.loads(text)
-    return schema
+Header = Mapping[str, Any]
 
 
 def read_run_header(folder: Path) -> Header:
@@ -98,43 +101,39 @@ def complete_runs(headers: Iterable[Path]) -> Iterator[tuple[Path, Header]]:
 def _parse(folder: Path) -> Header:
     path = folder / HEADER_FILE
     if not path.is_file() or path.stat().st_size == 0:
-        raise RunRefused(folder, RunRefusal.NO_HEADER, "it has no run.json, or an empty one")
+        raise RunRefused(folder, *NO_HEADER.fault())
     try:
         header = read_foreign_json(path.read_bytes())
     except ValueError as error:
-        detail = f"run.json is not a complete JSON object: {error}"
-        raise RunRefused(folder, RunRefusal.DAMAGED_HEADER, detail) from error
+        raise RunRefused(folder, *DAMAGED_HEADER.fault(more=str(error))) from error
     if not isinstance(header, dict):
-        detail = "run.json is not a complete JSON object"
-        raise RunRefused(folder, RunRefusal.DAMAGED_HEADER, detail)
+        raise RunRefused(folder, *DAMAGED_HEADER.fault())
     return header
 
 
-def _faults(folder: Path, header: Header) -> Iterator[_Fault]:
+def _faults(folder: Path, header: Header) -> Iterator[Fault]:
     """Yield the reasons why a run does not count.
 
     Each check relies on the checks before it, so use only the first reason.
     """
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
-        found = "missing" if version is None else version
-        detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
-        yield RunRefusal.FOREIGN_SCHEMA, detail
+        yield FOREIGN_SCHEMA.fault("missing" if version is None else version)
     for fault in _header_faults(header):
-        yield RunRefusal.INVALID_HEADER, f"run.json does not follow its schema: {fault}"
+        yield INVALID_HEADER.fault(more=fault)
     yield from _unlisted_cells(header)
     if "footer" not in header:
-        yield RunRefusal.CUT_OFF, "run.json has no footer: the run did not end"
+        yield CUT_OFF.fault()
     footer = header["footer"]
     if contradiction := fault_of_times(header["started_at"], footer["finished_at"]):
-        yield RunRefusal.CONTRADICTION, contradiction
+        yield contradiction
     yield from _count_faults(folder, footer)
     hashes = footer.get("files") or {}
-    changes = [f"{name} {what}" for name, what in altered_files(folder, hashes)]
+    changes = [*altered_files(folder, hashes)]
     if hashes:
-        changes += [f"{name} was added" for name in unlisted_files(folder, hashes)]
+        changes += [(name, "was added") for name in unlisted_files(folder, hashes)]
     for change in changes:
-        yield RunRefusal.CHANGED_FILE, f"{change} since the run was written"
+        yield CHANGED_FILE.fault(*change)
     yield from _row_faults(folder, header)
 
 
@@ -152,36 +151,31 @@ def _header_faults(header: Header) -> Iterator[str]:
         yield "$.planned_cells: a cell is planned twice"
 
 
-def fault_of_times(started_at: str, finished_at: str) -> str | None:
+def fault_of_times(started_at: str, finished_at: str) -> Fault | None:
     """Return why a run cannot have these times; None if it can."""
     started, finished = map(datetime.fromisoformat, (started_at, finished_at))
     if max(started, finished) > datetime.now(UTC) + timedelta(hours=CLOCKS_DIFFER_BY_H):
-        return f"it is dated in the future: {finished_at if finished > started else started_at}"
-    return f"it finished before it started, at {started_at}" if finished < started else None
+        return DATED_IN_THE_FUTURE.fault(finished_at if finished > started else started_at)
+    return FINISHED_TOO_EARLY.fault(started_at) if finished < started else None
 
 
-def _unlisted_cells(header: Header) -> Iterator[_Fault]:
-    for name, refusal in REFUSAL_OF_UNKNOWN.items():
+def _unlisted_cells(header: Header) -> Iterator[Fault]:
+    for name, reason in UNLISTED_OF_CELLS.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unknown = sorted({cell[name] for cell in header["planned_cells"]} - listed)
         if unknown:
-            found = ", ".join(unknown)
-            yield refusal, f"it has cells of a {name} that its run.json does not list: {found}"
+            yield reason.fault(", ".join(unknown))
 
 
-def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[_Fault]:
+def _count_faults(folder: Path, footer: Mapping[str, int]) -> Iterator[Fault]:
     expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
     rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
     found = {name: sum(filter(None, files.values())) for name, files in rows.items()}
     if found == expected:
         return
     if damaged := [path for files in rows.values() for path, count in files.items() if count is None]:
-        yield RunRefusal.DAMAGED_FILE, f"{', '.join(damaged)}: {_UNREADABLE}"
-    yield (
-        RunRefusal.ROW_COUNT_DIFFERS,
-        f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
-        f"rows, but only {found['examples']} and {found['exchanges']} are readable",
-    )
+        yield DAMAGED_FILE.fault(", ".join(damaged))
+    yield ROW_COUNT_DIFFERS.fault(expected["examples"], expected["exchanges"], found["examples"], found["exchanges"])
 
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
@@ -200,11 +194,7 @@ def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
     try:
         with pq.ParquetFile(path) as file:
             if excess := excess_of(file.metadata):
-                raise RunRefused(
-                    path.parents[1],
-                    RunRefusal.BEYOND_LIMITS,
-                    f"{path.parent.name}/{path.name}: {excess}",
-                )
+                raise RunRefused(path.parents[1], *BEYOND_LIMITS.fault(f"{path.parent.name}/{path.name}: {excess}"))
             return file.metadata.num_rows if has_columns(file.schema_arrow, columns) else None
     except (OSError, pa.ArrowException):
         return None
@@ -241,7 +231,7 @@ def _kinds_in(file: Path) -> tuple[int, Mapping[_RowKind, int]]:
     }
 
 
-def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
+def _row_faults(folder: Path, header: Header) -> Iterator[Fault]:
     """Yield why the example rows cannot be those of the run."""
     incomplete, kinds = 0, Counter[_RowKind]()
     for file in _files_of(folder / "examples"):
@@ -250,18 +240,17 @@ def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
                 missing, found = _kinds_in(file)
             except pa.ArrowException:
                 # Its footer is right, and its rows are not.
-                yield RunRefusal.DAMAGED_FILE, f"{file.relative_to(folder)}: {_UNREADABLE}"
+                yield DAMAGED_FILE.fault(file.relative_to(folder))
                 return
             incomplete += missing
             kinds.update(found)
     cells = {(cell["clause"], cell["target"], cell["listener"]): cell for cell in header["planned_cells"]}
     cell_of = {kind: cells.get((kind.clause, kind.target, kind.listener)) for kind in kinds}
-    for name, refusal in REFUSAL_OF_UNKNOWN.items():
+    for name, reason in UNLISTED_OF_ROWS.items():
         listed = {entry["id"] for entry in header[f"{name}s"]}
         unlisted = {getattr(kind, name) for kind, cell in cell_of.items() if cell is None} - listed
         if unlisted:
-            names = _named(unlisted)
-            yield refusal, f"it has rows of a {name} that its run.json does not list: {names}"
+            yield reason.fault(_named(unlisted))
     wrong = incomplete + sum(
         rows
         for kind, rows in kinds.items()
@@ -271,20 +260,17 @@ def _row_faults(folder: Path, header: Header) -> Iterator[_Fault]:
         or kind.phase not in tuple(Phase)
     )
     if wrong:
-        yield (
-            RunRefusal.INVALID_ROWS,
-            f"{wrong} example rows do not follow the record schema or belong to no planned cell",
-        )
-    yield from ((RunRefusal.CONTRADICTION, reason) for reason in _contradictions(header, cell_of))
+        yield INVALID_ROWS.fault(wrong)
+    yield from _contradictions(header, cell_of)
 
 
-def _contradictions(header: Mapping[str, Any], cell_of: Mapping[_RowKind, Mapping[str, Any] | None]) -> Iterator[str]:
+def _contradictions(header: Header, cell_of: Mapping[_RowKind, Mapping[str, Any] | None]) -> Iterator[Fault]:
     of_brokers = any(clause["role"] == Role.BROKER.value for clause in header["clauses"])
     with_client = {kind.client is not None for kind in cell_of}
     if of_brokers and True in with_client:
-        yield "its clauses are those of brokers, but its rows name clients"
+        yield CLIENTS_IN_ROWS.fault()
     if not of_brokers and False in with_client:
-        yield "its clauses are those of clients, but it has rows that name no client"
+        yield NO_CLIENTS_IN_ROWS.fault()
     status = header["footer"]["exit_status"]
     gating = {clause["id"] for clause in header["clauses"] if clause["level"] in GATING_LEVELS}
     violated = {
@@ -292,10 +278,8 @@ def _contradictions(header: Mapping[str, Any], cell_of: Mapping[_RowKind, Mappin
         for kind, cell in cell_of.items()
         if kind.verdict == Verdict.VIOLATES and kind.phase == Phase.GENERATE and not (cell and _is_excused(cell))
     }
-    # The other way round is no contradiction: a run also ends with 1 because a declared violation is gone, or because a
-    # test that belongs to no cell failed.
     if status != TESTS_FAILED and violated & gating:
-        yield f"its exit status is {status}, but it has violations of {_named(violated & gating)}"
+        yield UNEXPLAINED_STATUS.fault(status, _named(violated & gating))
 
 
 def _is_excused(cell: Mapping[str, Any]) -> bool:

@@ -27,15 +27,8 @@ from typing import Any
 from clauses.catalogue import Catalogue, Clause
 from reports.distribution import suite_commit, suite_version
 from reports.hash_list import WrittenFiles
-from reports.records import (
-    ANSWER_FIELDS,
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    HEADER_FILE,
-    MACHINES_FOLDER,
-    RECORD_SCHEMA_VERSION,
-    Column,
-)
+from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
+from reports.records import HEADER_FILE, MACHINES_FOLDER, RECORD_SCHEMA_VERSION
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23

@@ -23,19 +23,14 @@ from rich.table import Table
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridTarget,
-    violations_first,
-)
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.last_line import last_line
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
+from reports.tables.cell_rows import CellFailure, GridCell, GridClause, violations_first
+from reports.tables.target_rows import GridTarget
 from reports.verdict_labels import SYMBOLS
 
 ADDRESS = "address"

@@ -28,8 +28,8 @@ from reference_model.profiles.profile import (
     ProfileError,
     profile_of_target,
 )
-from reports.grid.grid_tables import GridTarget
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
+from reports.tables.target_rows import GridTarget
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.errors import DecodeError

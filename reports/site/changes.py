@@ -16,11 +16,12 @@ from typing import NamedTuple
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.change_log import by_group
-from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import listener_order
-from reports.grid.history_tables import ReleaseChange, ReleaseStep, Transition
 from reports.records import VIOLATED_VERDICTS, TransitionKind, Verdict
 from reports.site.rendering import Site
+from reports.tables.given_rows import ReleaseChange
+from reports.tables.history_rows import ReleaseStep, Transition
+from reports.tables.target_names import implementation_name
 
 _KINDS = (
     (TransitionKind.REGRESSED, "Regressed"),

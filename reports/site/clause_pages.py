@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from proposals import proposals
 from reports.grid import addresses
-from reports.grid.grid_tables import GridClause, GridRange, implementation_name
+from reports.grid.grid_tables import GridRange
 from reports.grid.grid_view import (
     WITHOUT_FINDING,
     FoldedCell,
@@ -32,6 +32,8 @@ from reports.site.grid_columns import (
     worst_of,
 )
 from reports.site.rendering import Site, without_links
+from reports.tables.cell_rows import GridClause
+from reports.tables.target_names import implementation_name
 from reports.verdict_labels import counted
 
 _MIN_FOLDED = 3

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from reports.grid import addresses
-from reports.grid.grid_tables import CellFailure, GridClause
 from reports.grid.grid_view import (
     WITHOUT_FINDING,
     FoldedCell,
@@ -15,9 +14,10 @@ from reports.grid.grid_view import (
     ListenerCell,
     listener_order,
 )
-from reports.grid.history_tables import KeptFailure
 from reports.records import OPERATION
 from reports.site.rendering import Site
+from reports.tables.cell_rows import CellFailure, GridClause
+from reports.tables.failure_rows import KeptFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,8 @@ from clauses.catalogue import Role
 from reference_model.profiles.known_apis import label_of
 from reports.exports.issues import driver_of, replay_command, script_files
 from reports.grid import addresses
-from reports.grid.grid_tables import GridCell, GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure, Neighbour, leaves_open, stored_facts
+from reports.grid.history_tables import leaves_open, stored_facts
 from reports.grid.products import owner_of
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE, Verdict
 from reports.repeats import ShownBy
@@ -37,6 +36,9 @@ from reports.site.byte_tables import (
     read_dump,
 )
 from reports.site.rendering import Site
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.failure_rows import KeptFailure, Neighbour
+from reports.tables.target_rows import GridTarget
 
 _CONTEXT = 2
 _MAX_ONE_SIDED = 3

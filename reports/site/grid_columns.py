@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from clauses.catalogue import Role
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
-from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, verdict_text
 from reports.records import WORST_FIRST, Verdict
+from reports.tables.target_names import implementation_name
 from reports.verdict_labels import counted
 
 MAX_UNFOLDED = 8

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from clauses.catalogue import Role
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
-from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.release_pages import releases_in
 from reports.site.rendering import Site
+from reports.tables.run_rows import GridRun
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MAX_TITLES = 3

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from reports.grid import addresses
 from reports.grid.grid_view import listener_order
-from reports.grid.history_tables import HistoryTables, KeptMachine
+from reports.grid.history_tables import HistoryTables
 from reports.machines.learned import MAX_JSON, Learned, from_json
 from reports.machines.machine import (
     Machine,
@@ -32,6 +32,7 @@ from reports.machines.machine import (
     rows_of,
 )
 from reports.site.rendering import NOT_IN_HTML, Site, copy_static, render_alone
+from reports.tables.failure_rows import KeptMachine
 from wire.foreign_json import read_foreign_json
 
 

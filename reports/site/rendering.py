@@ -21,12 +21,12 @@ from clauses.catalogue import REFERENCE, source_url
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.addresses import ExportLink, links_of
-from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, role_word, verdict_text
 from reports.grid.history_tables import HistoryTables
 from reports.grid.product_versions import ProductVersions, versions_of
 from reports.grid.products import Product, products_of
 from reports.records import OPERATION, Verdict
+from reports.tables.cell_rows import GridCell
 from reports.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words, with_doubts
 
 NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")

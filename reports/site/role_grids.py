@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.grid import addresses
-from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import (
     WITHOUT_FINDING,
     FoldedCell,
@@ -25,6 +25,8 @@ from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
 from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style_rules, worst_of
 from reports.site.rendering import Site
+from reports.tables.cell_rows import GridCell, GridClause
+from reports.tables.target_names import implementation_name
 from reports.verdict_labels import SYMBOLS, percent
 
 _MAX_DAYS = 12

@@ -15,7 +15,6 @@ from functools import partial
 from reports.exports.issues import issue_body, issue_title, reported_of
 from reports.grid import addresses
 from reports.grid.bugs import Bug, Evidence
-from reports.grid.grid_tables import GridClause, GridRun
 from reports.grid.grid_view import (
     NOT_ABOUT_LISTENER,
     FoldedCell,
@@ -29,6 +28,8 @@ from reports.site.drill_down import in_order, page_of
 from reports.site.failure_pages import script_addresses
 from reports.site.release_pages import neighbours_of, releases_in
 from reports.site.rendering import Site
+from reports.tables.cell_rows import GridClause
+from reports.tables.run_rows import GridRun
 from reports.verdict_labels import counted, verdict_word
 
 _MAX_SHOWN = 24 * 1024

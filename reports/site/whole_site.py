@@ -16,7 +16,7 @@ from reports.exports.writing import write_exports
 from reports.grid import addresses
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import GridSummary, summarise
-from reports.grid.grid_tables import Grid, GridCell
+from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import HistoryTables, leaves_open, read_history_tables
 from reports.records import OPERATION, VERDICTS_WITH_FAILURES, Verdict
@@ -31,6 +31,7 @@ from reports.site.rendering import NOT_IN_HTML, Site, empty_folders
 from reports.site.role_grids import write_role_grids
 from reports.site.target_pages import reports_of, write_targets
 from reports.site.why import write_why
+from reports.tables.cell_rows import GridCell
 
 _MAX_MESSAGE = 100
 

@@ -13,11 +13,11 @@ from reports.grid import addresses
 from reports.grid.addresses import BADGE_OF_ALL, badge_of_source
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid, TargetColumn, listener_order
-from reports.grid.history_tables import Latency, Speed
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import LATENCY_BUCKETS_PER_OCTAVE
 from reports.site.drill_down import by_clause
 from reports.site.rendering import MAX_RUNS, Site
+from reports.tables.history_rows import Latency, Speed
 
 _QUANTILES = (0.5, 0.95, 0.99)
 

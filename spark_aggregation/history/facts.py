@@ -32,11 +32,10 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     DateType,
-    DoubleType,
     IntegerType,
     LongType,
     ShortType,
-    StringType,
+    StructField,
     StructType,
     TimestampType,
 )
@@ -56,30 +55,21 @@ from spark_aggregation.reading.schema import HEADER, schema, texts
 from spark_aggregation.session import fit_partitions
 from spark_aggregation.tables.cell_tables import judged_cells
 from spark_aggregation.tables.evidence import first_examples, read_failures, read_machines
-from spark_aggregation.tables.table_schemas import JUDGED_CELLS
+from spark_aggregation.tables.table_schemas import JUDGED_CELLS, TABLES
 
 _OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
-RUNS = schema(
-    {},
-    {
-        **texts("run_id", "batch", "folder", "run_json_sha256"),
-        "day": DateType(),
-        "started_at": TimestampType(),
-        "finished_at": TimestampType(),
-        "exit_status": IntegerType(),
-        "example_rows": LongType(),
-        "exchange_rows": LongType(),
-        "tier": StringType(),
-        "whole": BooleanType(),
-        "corrects": StringType(),
-        "seed": LongType(),
-        **texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
-        **texts("system", "machine"),
-        "cpus": IntegerType(),
-        "load_at_start": DoubleType(),
-        "highest_load": DoubleType(),
-    },
+_DESCRIBED_OTHERWISE = ("run_id", "folder", "in_grid")
+RUNS = StructType(
+    [
+        *schema({}, {**texts("run_id", "batch", "folder", "run_json_sha256"), "day": DateType()}),
+        *(
+            StructField(column.name, column.dataType)
+            for column in TABLES["runs"]
+            if column.name not in _DESCRIBED_OTHERWISE
+        ),
+    ]
 )
+"""One row per run, kept for good: the columns of the table `runs`, and what the history needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,13 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.arrow_schemas import arrow_schema, has_columns
-from reports.records import (
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    SAMPLED_EXAMPLES_PER_PROPERTY,
-    Column,
-    Phase,
-)
+from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
+from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase
 from reports.run_limits import MAX_ENTRIES, MAX_UNPACKED_BYTES, excess_of, limit
 
 MAX_COMPARED = 32

@@ -1,34 +1,51 @@
-"""Rules by which run folders do not count, each with a name and a sentence.
+"""The rules of `reports.run_refusals` as columns, for many run folders at once.
 
-`history.facts.ingest` applies the rules.
+`history.facts.ingest` applies them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import (
+from clauses.catalogue import Role
+from reports.records import EXAMPLE_VERDICTS, GATING_LEVELS, RECORD_SCHEMA_VERSION, Phase, Verdict
+from reports.run_refusals import (
+    BEYOND_LIMITS,
+    CHANGED_FILE,
+    CLIENTS_IN_ROWS,
     CLOCKS_DIFFER_BY_H,
-    EXAMPLE_VERDICTS,
-    GATING_LEVELS,
-    RECORD_SCHEMA_VERSION,
-    REFUSAL_OF_UNKNOWN,
-    Phase,
-    RunRefusal,
-    Verdict,
+    CUT_OFF,
+    DAMAGED_FILE,
+    DAMAGED_HEADER,
+    DATED_IN_THE_FUTURE,
+    DUPLICATE_RUN_ID,
+    FINISHED_TOO_EARLY,
+    FOREIGN_SCHEMA,
+    INVALID_HEADER,
+    INVALID_ROWS,
+    MAX_NAMED,
+    NO_CLIENTS_IN_ROWS,
+    NO_HEADER,
+    ROW_COUNT_DIFFERS,
+    TESTS_FAILED,
+    UNEXPLAINED_STATUS,
+    UNLISTED_OF_CELLS,
+    UNLISTED_OF_ROWS,
+    RefusalReason,
 )
-from reports.refused_runs import MAX_NAMED, TESTS_FAILED
+from reports.run_schema import run_schema
 from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete
 from wire.foreign_json import MAX_DEPTH
 
-RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
-INSTANT_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_RUN_ID_PATTERN = run_schema()["properties"]["run_id"]["pattern"]
+_INSTANT_PATTERN = run_schema()["$defs"]["instant"]["pattern"]
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL_OF_FOLDER = ("folder", *CELL)
 
@@ -44,8 +61,8 @@ def refusals(headers: DataFrame, partials: DataFrame, contents: DataFrame, known
 
     Returns:
         One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
-        `reports.records.RunRefusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
-        for readers).
+        `reports.run_refusals.RunRefusal`; null if the folder counts or is a copy of a run that counts), `reason` (a
+        sentence for readers).
     """
     per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
     found = (
@@ -78,13 +95,13 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
         }
     )
     differs = F.col("again") & (F.col("sha256") != F.col("first_sha256"))
-    taken = F.when(F.col("again"), F.concat(F.lit("its run id is that of "), "first_folder"))
+    taken = F.when(F.col("again"), F.format_string(DUPLICATE_RUN_ID.sentence, "first_folder"))
     return found.select(
         "folder",
         "sha256",
         "header",
         (sound & ~F.col("again")).alias("counts"),
-        F.coalesce("verdict.refusal", F.when(differs, RunRefusal.DUPLICATE_RUN_ID.value)).alias("refusal"),
+        F.coalesce("verdict.refusal", F.when(differs, DUPLICATE_RUN_ID.refusal.value)).alias("refusal"),
         F.coalesce("verdict.reason", taken).alias("reason"),
     )
 
@@ -136,7 +153,7 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
     return rows.groupBy("folder").agg(
         F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"),
         F.collect_set(F.when(violated, F.col("clause"))).alias("violated"),
-        *(F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}") for name in REFUSAL_OF_UNKNOWN),
+        *(F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}") for name in UNLISTED_OF_ROWS),
     )
 
 
@@ -144,66 +161,54 @@ def _refusal(found: DataFrame) -> Column:
     footer = found["header.footer"]
     version = F.get_json_object("text", "$.record_schema_version")
     cell_clauses, cell_targets = (
-        _unlisted(found, name, found["header.planned_cells"][name]) for name in REFUSAL_OF_UNKNOWN
+        _unlisted(found, name, found["header.planned_cells"][name]) for name in UNLISTED_OF_CELLS
     )
-    row_clauses, row_targets = (_unlisted(found, name, found[f"unplanned_{name}"]) for name in REFUSAL_OF_UNKNOWN)
+    row_clauses, row_targets = (_unlisted(found, name, found[f"unplanned_{name}"]) for name in UNLISTED_OF_ROWS)
+    started, finished = (F.try_to_timestamp(each) for each in (found["header.started_at"], footer["finished_at"]))
+    latest = F.current_timestamp() + F.expr(f"INTERVAL {CLOCKS_DIFFER_BY_H} HOURS")
+    later = F.when(finished > started, footer["finished_at"]).otherwise(found["header.started_at"])
     wrong_rows = found["wrong_rows"] + found["incomplete_rows"]
-    rows_differ = (found["example_rows"] != footer["example_rows"]) | (
-        found["exchange_rows"] != footer["exchange_rows"]
-    )
+    counts = ("example_rows", "exchange_rows")
+    rows_differ = reduce(Column.__or__, (found[name] != footer[name] for name in counts))
+    of_brokers = F.array_contains(found["header.clauses.role"], Role.BROKER.value)
+    unexplained = _unexplained(found)
     return (
-        F.when(
-            found["text"].isNull(),
-            _because(RunRefusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
-        )
+        F.when(found["text"].isNull(), _because(NO_HEADER))
         .when(
             F.json_object_keys("text").isNull() | _goes_on(found["text"]) | _is_too_deep(found["text"]),
-            _because(RunRefusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
+            _because(DAMAGED_HEADER),
         )
         .when(
             ~version.eqNullSafe(F.lit(str(RECORD_SCHEMA_VERSION))),
-            _because(RunRefusal.FOREIGN_SCHEMA, _foreign_schema_reason(version)),
+            _because(FOREIGN_SCHEMA, F.coalesce(version, F.lit("missing"))),
         )
-        .when(
-            _breaks_schema(found["header"]),
-            _because(RunRefusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
-        )
-        .when(F.size(cell_clauses) > 0, _unknown("clause", "cells", cell_clauses))
-        .when(F.size(cell_targets) > 0, _unknown("target", "cells", cell_targets))
-        .when(
-            footer.isNull(),
-            _because(RunRefusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
-        )
-        .when(_fault_of_times(found).isNotNull(), _contradicts(_fault_of_times(found)))
-        .when(found["excess"].isNotNull(), _because(RunRefusal.BEYOND_LIMITS, found["excess"]))
-        .when(
-            rows_differ & (F.size("damaged") > 0),
-            _because(RunRefusal.DAMAGED_FILE, _damaged_reason()),
-        )
-        .when(rows_differ, _because(RunRefusal.ROW_COUNT_DIFFERS, _row_count_reason(found)))
-        .when(
-            F.size("altered") > 0,
-            _because(RunRefusal.CHANGED_FILE, _altered_reason()),
-        )
-        .when(F.size(row_clauses) > 0, _unknown("clause", "rows", row_clauses))
-        .when(F.size(row_targets) > 0, _unknown("target", "rows", row_targets))
-        .when(
-            wrong_rows > 0,
-            _because(
-                RunRefusal.INVALID_ROWS,
-                F.format_string(
-                    "%d example rows do not follow the record schema or belong to no planned cell",
-                    wrong_rows,
-                ),
-            ),
-        )
-        .when(_has_another_role(found), _contradicts(_role_reason(found)))
-        .when(F.size(_unexplained(found)) > 0, _contradicts(_status_reason(found)))
+        .when(_breaks_schema(found["header"]), _because(INVALID_HEADER))
+        .when(F.size(cell_clauses) > 0, _because(UNLISTED_OF_CELLS["clause"], _named(cell_clauses)))
+        .when(F.size(cell_targets) > 0, _because(UNLISTED_OF_CELLS["target"], _named(cell_targets)))
+        .when(footer.isNull(), _because(CUT_OFF))
+        .when(F.greatest(started, finished) > latest, _because(DATED_IN_THE_FUTURE, later))
+        .when(finished < started, _because(FINISHED_TOO_EARLY, found["header.started_at"]))
+        .when(found["excess"].isNotNull(), _because(BEYOND_LIMITS, found["excess"]))
+        .when(rows_differ & (F.size("damaged") > 0), _because(DAMAGED_FILE, F.array_join("damaged", ", ")))
+        .when(rows_differ, _because(ROW_COUNT_DIFFERS, *(rows[name] for rows in (footer, found) for name in counts)))
+        .when(F.size("altered") > 0, _because(CHANGED_FILE, *_first_change()))
+        .when(F.size(row_clauses) > 0, _because(UNLISTED_OF_ROWS["clause"], _named(row_clauses)))
+        .when(F.size(row_targets) > 0, _because(UNLISTED_OF_ROWS["target"], _named(row_targets)))
+        .when(wrong_rows > 0, _because(INVALID_ROWS, wrong_rows))
+        .when(of_brokers & (found["client_rows"] != 0), _because(CLIENTS_IN_ROWS))
+        .when(~of_brokers & (found["client_rows"] != found["example_rows"]), _because(NO_CLIENTS_IN_ROWS))
+        .when(F.size(unexplained) > 0, _because(UNEXPLAINED_STATUS, footer["exit_status"], _named(unexplained)))
     )
 
 
-def _contradicts(reason: Column) -> Column:
-    return _because(RunRefusal.CONTRADICTION, reason)
+def _because(reason: RefusalReason, *values: Column) -> Column:
+    """Return a reason with what was found filled in."""
+    sentence = F.format_string(reason.sentence, *values) if values else F.lit(reason.sentence)
+    return F.struct(F.lit(reason.refusal.value).alias("refusal"), sentence.alias("reason"))
+
+
+def _named(ids: Column) -> Column:
+    return F.array_join(F.slice(ids, 1, MAX_NAMED), ", ")
 
 
 def _goes_on(text: Column) -> Column:
@@ -220,34 +225,6 @@ def _is_too_deep(text: Column) -> Column:
     return F.from_json(text, "MAP<STRING, STRING>", limited).isNull()
 
 
-def _fault_of_times(found: DataFrame) -> Column:
-    """Return why a run cannot have its times, as `reports.run.run_folder.fault_of_times` does."""
-    started_at, finished_at = found["header.started_at"], found["header.footer.finished_at"]
-    started, finished = F.try_to_timestamp(started_at), F.try_to_timestamp(finished_at)
-    latest = F.current_timestamp() + F.expr(f"INTERVAL {CLOCKS_DIFFER_BY_H} HOURS")
-    later = F.when(finished > started, finished_at).otherwise(started_at)
-    return F.when(
-        F.greatest(started, finished) > latest,
-        F.concat(F.lit("it is dated in the future: "), later),
-    ).when(finished < started, F.concat(F.lit("it finished before it started, at "), started_at))
-
-
-def _of_brokers(found: DataFrame) -> Column:
-    return F.array_contains(found["header.clauses.role"], "broker")
-
-
-def _has_another_role(found: DataFrame) -> Column:
-    """Return whether the rows of a run with clauses for brokers name clients, or those of another name none."""
-    expected = F.when(_of_brokers(found), F.lit(0)).otherwise(found["example_rows"])
-    return found["client_rows"] != expected
-
-
-def _role_reason(found: DataFrame) -> Column:
-    return F.when(_of_brokers(found), F.lit("its clauses are those of brokers, but its rows name clients")).otherwise(
-        F.lit("its clauses are those of clients, but it has rows that name no client")
-    )
-
-
 def _unexplained(found: DataFrame) -> Column:
     """Return the violated clauses for which a run must have failed, if its exit status says that it did not."""
     gating = ", ".join(f"'{level.value}'" for level in GATING_LEVELS)
@@ -256,52 +233,9 @@ def _unexplained(found: DataFrame) -> Column:
     return F.when(found["header.footer.exit_status"] != TESTS_FAILED, violated)
 
 
-def _status_reason(found: DataFrame) -> Column:
-    return F.format_string(
-        "its exit status is %d, but it has violations of %s",
-        found["header.footer.exit_status"],
-        F.array_join(F.slice(_unexplained(found), 1, MAX_NAMED), ", "),
-    )
-
-
 def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
     """Return the clauses or targets among `ids` that the header does not list."""
     return F.array_sort(F.array_except(ids, found[f"header.{name}s"]["id"]))
-
-
-def _unknown(name: str, what: str, ids: Column) -> Column:
-    sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
-    named = F.array_join(F.slice(ids, 1, MAX_NAMED), ", ")
-    return _because(REFUSAL_OF_UNKNOWN[name], F.concat(sentence, named))
-
-
-def _because(refusal: RunRefusal, reason: Column) -> Column:
-    return F.struct(F.lit(refusal.value).alias("refusal"), reason.alias("reason"))
-
-
-def _foreign_schema_reason(version: Column) -> Column:
-    return F.format_string(
-        f"record_schema_version is %s; this version of the suite reads only {RECORD_SCHEMA_VERSION}",
-        F.coalesce(version, F.lit("missing")),
-    )
-
-
-def _row_count_reason(found: DataFrame) -> Column:
-    footer = found["header.footer"]
-    return F.format_string(
-        "the footer counts %d example rows and %d exchange rows, but only %d and %d are readable",
-        footer["example_rows"],
-        footer["exchange_rows"],
-        found["example_rows"],
-        found["exchange_rows"],
-    )
-
-
-def _damaged_reason() -> Column:
-    return F.concat(
-        F.array_join("damaged", ", "),
-        F.lit(": not readable as Parquet, or a column is missing or has another type"),
-    )
 
 
 def _altered_files() -> Column:
@@ -320,15 +254,16 @@ def _altered_files() -> Column:
     return F.expr(f"concat(coalesce({altered}, array()), {added})")
 
 
-def _altered_reason() -> Column:
-    first = F.col("altered")[0]["key"]
-    is_there = F.array_contains(F.col("files.name"), first)
+def _first_change() -> tuple[Column, Column]:
+    """Return the name of the first file that does not match the footer, and how."""
+    first = F.col("altered")[0]
+    is_there = F.array_contains(F.col("files.name"), first["key"])
     what = (
-        F.when(F.col("altered")[0]["value"] == "", F.lit("was added"))
+        F.when(first["value"] == "", F.lit("was added"))
         .when(is_there, F.lit("has changed"))
         .otherwise(F.lit("is missing"))
     )
-    return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
+    return first["key"], what
 
 
 def _breaks_schema(header: Column) -> Column:
@@ -338,10 +273,10 @@ def _breaks_schema(header: Column) -> Column:
     keys = F.expr(f"transform(header.planned_cells, cell -> {key})")
     return (
         F.expr(is_incomplete("header", HEADER))
-        | ~header["started_at"].rlike(INSTANT_PATTERN)
+        | ~header["started_at"].rlike(_INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
-        | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
+        | ~F.coalesce(header["footer"]["finished_at"].rlike(_INSTANT_PATTERN), F.lit(True))
         | (header["footer"]["finished_at"].isNotNull() & F.try_to_timestamp(header["footer"]["finished_at"]).isNull())
-        | ~header["run_id"].rlike(RUN_ID_PATTERN)
+        | ~header["run_id"].rlike(_RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
     )

@@ -25,9 +25,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from reports.record_paths import fault_of_path, shown_path
-from reports.records import HEADER_FILE, MACHINES_FOLDER, RunRefusal
+from reports.records import HEADER_FILE, MACHINES_FOLDER
 from reports.refused_runs import RefusedRun
 from reports.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
+from reports.run_refusals import SPECIAL_ROOT, UNUSABLE_NAME, RunRefusal
 from spark_aggregation.errors import PathNotFound, check_path
 from spark_aggregation.reading.file_contents import CONTENTS, PARTIAL_KEYS, read_contents
 from spark_aggregation.reading.schema import HEADER
@@ -235,10 +236,9 @@ def _faults(root: Path) -> Iterator[tuple[Path, RefusedRun]]:
         for path in (Path(folder, name) for name in (*folders, *files)):
             status = path.lstat()
             if is_special(status):
-                reason = f"it is {kind_of(status)}; give the run folder itself"
-                yield _refused(path, RunRefusal.SPECIAL_FILE, reason)
+                yield _refused(path, *SPECIAL_ROOT.fault(kind_of(status)))
             elif (unusable := fault_of_path(path, called="its path")) and not _has_runs(path):
-                yield _refused(path, RunRefusal.UNUSABLE_NAME, unusable)
+                yield _refused(path, *UNUSABLE_NAME.fault(unusable))
                 if path.name in folders:
                     folders.remove(path.name)
 

@@ -1,48 +1,42 @@
 """Explicit Spark schemas of the contents of a run folder.
 
-`EXAMPLES`, `EXCHANGES` and `ANSWERS` follow `reports.records`; `HEADER` follows `reports/run_schema.json`. A run must
-contain every field that is not nullable here. Spark itself fills gaps with null when reading; `is_incomplete` detects
-that.
+`EXAMPLES`, `EXCHANGES` and `ANSWERS` follow `reports.record_columns`; `HEADER` follows `reports/run_schema.json`. A run
+must contain every field that is not nullable here. Spark itself fills gaps with null when reading; `is_incomplete`
+detects that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
-    BinaryType,
     BooleanType,
     DataType,
-    DateType,
     DoubleType,
     IntegerType,
     LongType,
     MapType,
-    ShortType,
     StringType,
     StructField,
     StructType,
 )
 
-from reports import records
-from reports.records import ColumnType
+from reports.arrow_schemas import arrow_schema
+from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS
+from reports.run_schema import resolved, run_schema
 
-_SPARK_TYPES: MappingProxyType[ColumnType, DataType] = MappingProxyType(
-    {
-        ColumnType.STRING: StringType(),
-        ColumnType.INT16: ShortType(),
-        ColumnType.INT32: IntegerType(),
-        ColumnType.BINARY: BinaryType(),
-        ColumnType.DATE: DateType(),
-    }
+EXAMPLES = from_arrow_schema(arrow_schema(EXAMPLE_FIELDS))
+EXCHANGES = from_arrow_schema(arrow_schema(EXCHANGE_FIELDS))
+ANSWERS = from_arrow_schema(arrow_schema(ANSWER_FIELDS))
+_LARGE_NUMBERS = ("seed", "example_rows", "exchange_rows")
+"""Integers of `run.json` that need eight bytes."""
+_JSON_TYPES: Mapping[str, DataType] = MappingProxyType(
+    {"string": StringType(), "boolean": BooleanType(), "integer": IntegerType(), "number": DoubleType()}
 )
-
-
-def spark_schema(fields: Sequence[records.Column]) -> StructType:
-    """Return the Spark schema of a record table, with columns in the order of `fields`."""
-    return StructType([StructField(column.name, _SPARK_TYPES[column.type], column.nullable) for column in fields])
 
 
 def texts(*names: str) -> dict[str, DataType]:
@@ -60,74 +54,32 @@ def schema(columns: Mapping[str, DataType], optional: Mapping[str, DataType] | N
     )
 
 
-EXAMPLES = spark_schema(records.EXAMPLE_FIELDS)
-EXCHANGES = spark_schema(records.EXCHANGE_FIELDS)
-ANSWERS = spark_schema(records.ANSWER_FIELDS)
+def _object_type(described: Mapping[str, Any]) -> StructType:
+    required = described.get("required", ())
+    return StructType(
+        [
+            StructField(name, LongType() if name in _LARGE_NUMBERS else _type_of(value), nullable=name not in required)
+            for name, value in described["properties"].items()
+        ]
+    )
 
-HEADER = schema(
-    {
-        "record_schema_version": IntegerType(),
-        **texts("run_id", "started_at"),
-        "suite": schema(
-            texts("version", "catalogue_sha256", "python", "hypothesis"),
-            texts("commit", "code_sha256"),
-        ),
-        **texts("tier"),
-        "host": schema(
-            {**texts("system", "machine"), "cpus": IntegerType()},
-            {"load_at_start": DoubleType(), "highest_load": DoubleType()},
-        ),
-        "targets": ArrayType(
-            schema(
-                {
-                    **texts("id", "implementation", "release", "launcher"),
-                    "artefacts": MapType(StringType(), StringType()),
-                },
-                texts("file_sha256", "language", "like", "folder", "commit"),
-            )
-        ),
-        "clauses": ArrayType(schema(texts("id", "role", "level", "source", "statement", "location", "meaning"))),
-        "planned_cells": ArrayType(
-            schema(
-                {
-                    **texts("clause", "target", "listener"),
-                    "applicable": BooleanType(),
-                    **texts("reason", "known_violation"),
-                },
-                {
-                    "flaky": schema(
-                        {
-                            "failed": IntegerType(),
-                            "repeats": IntegerType(),
-                            "rate": DoubleType(),
-                            "low": DoubleType(),
-                            "high": DoubleType(),
-                        }
-                    ),
-                    **texts("unproven"),
-                },
-            )
-        ),
-    },
-    {
-        "whole": BooleanType(),
-        **texts("corrects"),
-        "pinned_examples": MapType(StringType(), IntegerType()),
-        "seed": LongType(),
-        "footer": schema(
-            {
-                **texts("finished_at"),
-                "exit_status": IntegerType(),
-                "example_rows": LongType(),
-                "exchange_rows": LongType(),
-            },
-            {"files": MapType(StringType(), StringType())},
-        ),
-    },
-)
+
+def _type_of(value: Mapping[str, Any]) -> DataType:
+    """Return the type of a value that a JSON Schema describes."""
+    described = resolved(value)
+    # A value that may be null is optional as well, which says the same.
+    type_ = described["type"] if isinstance(described["type"], str) else described["type"][0]
+    if type_ == "array":
+        return ArrayType(_type_of(described["items"]))
+    if "properties" in described:
+        return _object_type(described)
+    if type_ == "object":
+        return MapType(StringType(), _type_of(described["additionalProperties"]))
+    return _JSON_TYPES[type_]
+
+
+HEADER = _object_type(run_schema())
 """A complete `run.json`; a run that was cut off has no `footer`."""
-
-
 FAILURE_FACTS = schema({}, texts("property_name", "kind", "message", "example", "verdict", "known_violation"))
 """The fields that are read from a failure's `failure.json`."""
 

@@ -29,11 +29,8 @@ def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
         partials: partial aggregates of the same runs.
 
     Returns:
-        One row per `run_id`, `clause`, `target` and `listener`: `verdict`, `applicable`, `reason`,
-        `known_violation`; how many examples were judged (`examples`) and how many got each verdict (`conforms`,
-        `violates`, `informational`, `inconclusive`), without shrinking; `failures`, an array of (signature,
-        verdict, smallest_example, examples) by signature, and how many of them violate the clause
-        (`distinct_failures`); `started_at` of the run.
+        One row per `run_id`, `clause`, `target` and `listener`: the columns of `table_schemas.JUDGED_CELLS`, and
+        `started_at` of the run.
     """
     cells = (
         planned.join(_counts(partials), on=list(_RUN_CELL), how="left")
@@ -63,8 +60,7 @@ def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFram
         ages: as `transitions.cell_ages` returns them.
 
     Returns:
-        One row per `clause`, `target` and `listener`: the columns of `judged_cells`, when the cell was `first_seen`,
-        when its verdict `last_changed`, and its `previous_verdict` (null if it never changed).
+        One row per `clause`, `target` and `listener`, as `GridCell` in `reports.tables` says.
     """
     return of_columns(judged, shown).join(ages, on=list(CELL), how="left")
 
@@ -121,11 +117,8 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
         shown: as `run_selection.shown_runs` returns them.
 
     Returns:
-        One row per `target`, `listener` and `role`, by the newest of its runs: `implementation`, `release`,
-        `release_order` (the release's
-        leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
-        `run_id`, `started_at`, `language` (of a client library; else null), `like` (the release that it is judged
-        like; null for itself), `commit` (Kafka's, of a build in a folder; else null).
+        One row per `target`, `listener` and `role`, by the newest of its runs, as `GridTarget` in `reports.tables`
+        says.
     """
     described = headers.select(
         "run_id",
@@ -156,8 +149,7 @@ def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
     """Describe the grid's rows: each clause as stated by the newest run of the grid that has it.
 
     Returns:
-        One row per clause: `clause`, `position` (index in that run's catalogue, from 0), `role`, `level`,
-        `source`, `statement`, `location`, `meaning`.
+        One row per clause, as `GridClause` in `reports.tables` says.
     """
     stated = headers.join(shown, on="run_id", how="left_semi").select(
         "run_id",
@@ -183,8 +175,7 @@ def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
         targets: as `grid_targets` returns them.
 
     Returns:
-        One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
-        `from_verdict`, `to_verdict`.
+        One row per `clause`, `implementation`, `listener` and such step, as `ReleaseStep` in `reports.tables` says.
     """
     described = targets.select(*COLUMN, "implementation", "release", "release_order").distinct()
     group = ("clause", "implementation", "listener")

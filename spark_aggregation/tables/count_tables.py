@@ -29,9 +29,7 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
         reached: as `facts.Facts.reached`, of at least these runs.
 
     Returns:
-        One row per `clause`, `property`, `listener` and `request` (see `reports.records`; `not_recorded` for
-        runs of older suites): how many `targets` it was sent to; `examples`, and of these `answered`, `closed`,
-        `ignored`, `silent` and `none` (nothing was exchanged); the sorted `error_codes` of responses.
+        One row per `clause`, `property`, `listener` and `request`, as `Coverage` in `reports.tables` says.
     """
     per_outcome = [
         F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(name)
@@ -58,22 +56,21 @@ def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
         latencies: as `facts.Facts.latencies`, of at least these runs.
 
     Returns:
-        One row per `target`, `listener` and `bucket` (see `reports.records`): `examples`.
+        One row per `target`, `listener` and `bucket`, as `Latency` in `reports.tables` says.
     """
     timed = latencies.join(shown, on=["run_id", *COLUMN], how="left_semi")
     return timed.groupBy(*COLUMN, F.col("latency_bucket").alias("bucket")).agg(F.sum("examples").alias("examples"))
 
 
 def speed(headers: DataFrame, cells: DataFrame) -> DataFrame:
-    """Compute how fast runs were. This includes everything, such as starting the target and repeating failures.
+    """Compute how fast runs were.
 
     Args:
         headers: `run_id` and `header` of accepted runs.
         cells: their judged cells.
 
     Returns:
-        One row per run and target: `run_id`, `target`, `tier`, `launcher`, `started_at`, `duration_s` (of the
-        entire run), `examples` (of the target), `examples_per_s`.
+        One row per run and target, as `Speed` in `reports.tables` says.
     """
     started = F.try_to_timestamp("header.started_at")
     finished = F.try_to_timestamp("header.footer.finished_at")
@@ -118,8 +115,7 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
         runs: `run_id` and `kept` of all runs.
 
     Returns:
-        One row per cell that was ever flaky: `clause`, `target`, `listener`, `failed`, `repeats`, `rate`, `low`,
-        `high`, `runs` (in how many it was flaky).
+        One row per cell that was ever flaky, as `Flakes` in `reports.tables` says.
     """
     counting = columns.where("supplies").join(runs.where("kept").select("run_id"), on="run_id", how="left_semi")
     summed = (

@@ -75,7 +75,7 @@ def read_machines(files: DataFrame) -> DataFrame:
 
 
 def shown_machines(machines: DataFrame, targets: DataFrame) -> DataFrame:
-    """Return the machines of the grid's columns, one row for each: `run_id`, `target`, `listener`, `machine`.
+    """Return the machines of the grid's columns, one row for each, as `KeptMachine` in `reports.tables` says.
 
     Args:
         machines: `run_id`, `target`, `listener` and `machine`, of at least the runs that the grid shows.
@@ -144,10 +144,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
         failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
 
     Returns:
-        One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
-        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text),
-        `hex_dump`,
-        `reproducer`, `pcap`. Whatever the folder lacks is null.
+        One row per failure, as `KeptFailure` in `reports.tables` says. Whatever the folder lacks is null.
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
     facts = F.from_json("facts", FAILURE_FACTS)
@@ -173,8 +170,7 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         targets: as `cell_tables.grid_targets` returns them.
 
     Returns:
-        One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
-        `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
+        One row per failure and other target, as `Neighbour` in `reports.tables` says.
     """
     is_client = F.max(F.col("role") == Role.CLIENT.value).alias("is_client")
     shown = examples.join(cells.select("run_id", *CELL), on=["run_id", *CELL], how="left_semi").join(

@@ -128,11 +128,7 @@ def given_tables(spark: SparkSession, *, mutation: str | None = None, changes: s
 
 
 def _mutation_score(score: DataFrame) -> DataFrame:
-    """Return a row per clause and defect that breaks it.
-
-    `killed` counts the seeds whose examples caught the defect; `certain` says whether every run catches it.
-    `median_examples` and `p95_examples` count generated examples; they are null if too many seeds caught nothing.
-    """
+    """Return a row per clause and defect that breaks it, as `MutationScore` in `reports.tables` says."""
     survived = F.col("survived_seeds")
     return score.select(F.inline("kills")).select(
         "clause",
@@ -148,8 +144,7 @@ def _mutation_score(score: DataFrame) -> DataFrame:
 def _release_changes(log: DataFrame) -> DataFrame:
     """Return a row per group of inputs, step between adjacent releases, and clause that the change rests on.
 
-    `clause` is empty if the change rests on none. Releases are target ids. `inputs` counts the inputs that changed
-    this way, `shortest` is the shortest of them in hexadecimal, and `before` and `after` are in words.
+    `ReleaseChange` in `reports.tables` says what the columns mean.
     """
     named = F.when(F.size("clauses") > 0, F.col("clauses")).when(F.size("clauses") <= 0, F.array(F.lit("")))
     return log.select(F.inline("changes")).select(
@@ -166,11 +161,7 @@ def _release_changes(log: DataFrame) -> DataFrame:
 
 
 def _inputs_left_out(log: DataFrame) -> DataFrame:
-    """Return a row per listener, release and reason for not comparing.
-
-    The stage before authentication has rows of its own, like a listener. `inputs` counts the inputs left out;
-    `names` lists their names, separated by commas.
-    """
+    """Return a row per listener, release and reason for not comparing, as `InputsLeftOut` in `reports.tables` says."""
     return log.select(F.inline("left_out")).select(
         "listener",
         "release",

@@ -26,8 +26,7 @@ def transitions_between(cells: DataFrame) -> DataFrame:
             cell's column.
 
     Returns:
-        One row per change, and one for the first verdict of each cell: `clause`, `target`, `listener`, `at` (when
-        the run started), `run_id`, `from_verdict` (null for the first verdict), `to_verdict`, `kind`.
+        One row per change, and one for the first verdict of each cell, as `Transition` in `reports.tables` says.
     """
     in_time = Window.partitionBy(*CELL).orderBy("started_at", "run_id")
     with_before = cells.select(

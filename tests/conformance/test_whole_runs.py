@@ -16,7 +16,8 @@ from clauses.catalogue import Role, catalogue
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reference_model.profiles.listeners import PLAINTEXT, USUAL_LISTENERS
 from reports.arrow_schemas import arrow_schema
-from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
+from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
+from reports.records import Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.run_writer import code_sha256
 from tests.conformance import leaves_a_socket_open

@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from reports.arrow_schemas import table_schemas
 from reports.run.hex_dump import dump_answer, dump_request
-from spark_aggregation.tables.table_schemas import TABLES
 
 INPUTS_SHA256 = "5" * 64
 """The hash of its inputs that every table carries."""
@@ -31,8 +30,7 @@ _OF_A_NIGHT = ("cells", "targets", "clauses", "runs")
 @cache
 def _schema(table: str) -> pa.Schema:
     """Return a table's columns as Spark writes them, but let rows leave some out."""
-    columns = to_arrow_schema(TABLES[table], timezone="UTC")
-    return pa.schema([column.with_nullable(True) for column in columns])
+    return pa.schema([column.with_nullable(True) for column in table_schemas()[table]])
 
 
 def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any) -> dict[str, Any]:

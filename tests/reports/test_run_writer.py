@@ -14,7 +14,7 @@ import pytest
 
 from reports.distribution import COMMIT_VARIABLE, commit_of_checkout, suite_commit
 from reports.hash_list import WrittenFiles
-from reports.records import ANSWER_FIELDS
+from reports.record_columns import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import fault_of_times

@@ -13,8 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports import run_limits
-from reports.records import RunRefusal
-from reports.refused_runs import REFUSED_FILE, RunLists
+from reports.refused_runs import REFUSED_FILE, RunLists, RunRefused
+from reports.run.run_folder import read_run_header
+from reports.run_refusals import RunRefusal
 from spark_aggregation.job import command
 from spark_aggregation.reading import run_files
 from spark_aggregation.reading.run_files import Screened, screened
@@ -58,6 +59,18 @@ def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(judged:
     refused = {fault: judged[fault].refusal for fault in BROKEN}
     assert refused == {fault: refusal.value for fault, (_, refusal) in BROKEN.items()}
     assert all(judged[name].counts for name in EXPLAINED)
+
+
+def test_sentences_are_those_of_the_single_folder_reader(judged: Judged, tmp_path: Path) -> None:
+    """It may add what it knows in detail."""
+    for fault, (damage, _) in BROKEN.items():
+        folder = write_whole_run(tmp_path / fault)
+        damage(folder)
+        with pytest.raises(RunRefused) as caught:
+            read_run_header(folder)
+        reason = judged[fault].reason
+        assert reason is not None, fault
+        assert caught.value.detail.startswith(reason), fault
 
 
 @pytest.mark.parametrize(

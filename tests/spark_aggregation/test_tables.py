@@ -1,39 +1,28 @@
 """Tests of the roll-up's tables and their schemas.
 
-Tables have the columns that the report reads, written rows follow each schema, and Spark's schemas are those of the
-records.
+Written rows follow each schema, and Spark's schemas follow from the classes of rows, the columns of records and the
+JSON Schema of a header.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, IntegralType, MapType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructType
 
-from reports.grid import grid_tables, history_tables
-from reports.records import (
-    ANSWER_FIELDS,
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    NOT_RECORDED,
-    Column,
-    ColumnType,
-)
-from reports.run.run_folder import run_schema
+from reports.records import NOT_RECORDED
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.history.facts import changed_clauses
-from spark_aggregation.reading import refusals
-from spark_aggregation.reading.schema import EXAMPLES, EXCHANGES, HEADER, spark_schema
+from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 from spark_aggregation.tables.evidence import neighbours
 from spark_aggregation.tables.given_reports import given_tables
-from spark_aggregation.tables.table_schemas import TABLES
+from spark_aggregation.tables.table_schemas import JUDGED_CELLS, TABLES
 from tests.broken_run_folders import OTHER_SUITES, ROWS
 from tests.run_folders import (
     DEFAULT_CLAUSE,
@@ -44,21 +33,6 @@ from tests.run_folders import (
     write_run,
 )
 from tests.spark_aggregation.histories import SmallRun, ingested, tables_of
-
-ROW_TYPES: dict[str, type] = {
-    "cells": grid_tables.GridCell,
-    "targets": grid_tables.GridTarget,
-    "clauses": grid_tables.GridClause,
-    "runs": grid_tables.GridRun,
-    **history_tables.ROW_TYPES,
-}
-
-
-@pytest.mark.parametrize("name", ROW_TYPES)
-def test_every_column_that_the_report_reads_is_written(name: str) -> None:
-    """Each class of the report names only columns of its table."""
-    assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
-
 
 OLD, NEW = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
 CLOSED = {"request": "v3-broken", "outcome": "closed", "error_code": None}
@@ -249,62 +223,62 @@ def test_equal_bytes_make_a_neighbour_of_a_broker_only(spark: SparkSession, role
     assert {tuple(row) for row in rows} == {("f1", target) for target in found}
 
 
-_TYPE_NAMES = {
-    ColumnType.STRING: "string",
-    ColumnType.INT16: "smallint",
-    ColumnType.INT32: "int",
-    ColumnType.BINARY: "binary",
-    ColumnType.DATE: "date",
-}
+def _literal(schema: StructType) -> list[str]:
+    """Return the columns as text; a star marks those that may be null."""
+    return [f"{field.name} {field.dataType.simpleString()}{' *' * field.nullable}" for field in schema]
 
 
-@pytest.mark.parametrize(
-    ("schema", "fields"),
-    [
-        pytest.param(EXAMPLES, EXAMPLE_FIELDS, id="examples"),
-        pytest.param(EXCHANGES, EXCHANGE_FIELDS, id="exchanges"),
-        pytest.param(spark_schema(ANSWER_FIELDS), ANSWER_FIELDS, id="answers"),
-    ],
-)
-def test_record_schema_equals_the_record_columns(schema: StructType, fields: tuple[Column, ...]) -> None:
-    """Names, order, types and nullability of a record table are the same in Spark."""
-    assert [(field.name, field.dataType.simpleString(), field.nullable) for field in schema] == [
-        (column.name, _TYPE_NAMES[column.type], column.nullable) for column in fields
+def test_schemas_of_tables_follow_from_the_classes_of_their_rows() -> None:
+    assert _literal(TABLES["transitions"]) == [
+        *("clause string", "target string", "listener string", "at timestamp", "run_id string"),
+        *("to_verdict string", "kind string", "from_verdict string *"),
     ]
+    assert _literal(TABLES["neighbours"]) == [
+        *("signature string", "target string", "listener string", "release_order array<int>"),
+        *("outcome string", "verdict string", "error_code smallint *", "answer_sha256 string *"),
+    ]
+    assert _literal(JUDGED_CELLS)[-2:] == [
+        "distinct_failures bigint",
+        "failures array<struct<signature:string,verdict:string,smallest_example:int,examples:bigint>>",
+    ]
+    assert _literal(TABLES["cells"])[-3:] == [
+        *("first_seen timestamp", "last_changed timestamp", "previous_verdict string *"),
+    ]
+    assert TABLES["targets"]["release_order"].dataType == ArrayType(IntegerType(), containsNull=False)
+    assert TABLES["targets"]["artefacts"].dataType == MapType(StringType(), StringType(), valueContainsNull=False)
 
 
-def _as_json_schema(type_: DataType) -> Any:
-    """Convert a Spark type to a reduced JSON Schema, in the form of `_reduced`."""
-    if isinstance(type_, StructType):
-        return {field.name: (_as_json_schema(field.dataType), not field.nullable) for field in type_}
-    if isinstance(type_, ArrayType):
-        return [_as_json_schema(type_.elementType)]
-    if isinstance(type_, MapType):
-        return "map"
-    if isinstance(type_, IntegralType):
-        return "integer"
-    return {"string": "string", "boolean": "boolean", "double": "number"}[type_.typeName()]
+def test_schemas_of_records_follow_from_their_columns() -> None:
+    assert [EXAMPLES[name].simpleString() for name in ("run_date", "example_number", "error_code")] == [
+        *("run_date:date", "example_number:int", "error_code:smallint"),
+    ]
+    assert [field.name for field in EXAMPLES if field.nullable] == [
+        *("client", "request", "error_code", "failure_signature", "latency_bucket"),
+    ]
+    assert _literal(EXCHANGES)[5:] == [
+        *("example_number int", "step smallint", "outcome string", "sent binary", "answer_sha256 string *"),
+    ]
+    assert _literal(ANSWERS) == ["answer_sha256 string", "received binary"]
 
 
-def _reduced(schema: Mapping[str, Any]) -> Any:
-    if "$ref" in schema:
-        return _reduced(run_schema()["$defs"][schema["$ref"].rpartition("/")[2]])
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    kind = types[0]
-    if kind == "object" and "properties" in schema:
-        return {name: (_reduced(value), name in schema["required"]) for name, value in schema["properties"].items()}
-    if kind == "array":
-        return [_reduced(schema["items"])]
-    return "map" if kind == "object" else kind
-
-
-def test_header_schema_equals_the_published_json_schema() -> None:
-    """Spark and run_schema.json have the same keys, types and required keys."""
-    assert _as_json_schema(HEADER) == _reduced(run_schema())
-
-
-def test_patterns_are_those_of_the_published_json_schema() -> None:
-    """The roll-up's patterns are copies of the schema's."""
-    schema = run_schema()
-    assert schema["properties"]["run_id"]["pattern"] == refusals.RUN_ID_PATTERN
-    assert schema["$defs"]["instant"]["pattern"] == refusals.INSTANT_PATTERN
+def test_schema_of_a_header_follows_from_the_published_json_schema() -> None:
+    assert [field.name for field in HEADER if not field.nullable] == [
+        *("record_schema_version", "run_id", "started_at", "suite", "tier", "host", "targets", "clauses"),
+        "planned_cells",
+    ]
+    assert [HEADER[name].simpleString() for name in ("record_schema_version", "run_id", "seed", "footer")] == [
+        "record_schema_version:int",
+        "run_id:string",
+        "seed:bigint",
+        "footer:struct<finished_at:string,exit_status:int,example_rows:bigint,exchange_rows:bigint,"
+        "files:map<string,string>>",
+    ]
+    cells = HEADER["planned_cells"].dataType
+    assert isinstance(cells, ArrayType)
+    assert isinstance(cells.elementType, StructType)
+    assert _literal(cells.elementType) == [
+        *("clause string", "target string", "listener string", "applicable boolean", "reason string"),
+        "known_violation string",
+        "flaky struct<failed:int,repeats:int,rate:double,low:double,high:double> *",
+        "unproven string *",
+    ]

@@ -15,7 +15,8 @@ from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from reports.grid.bugs import Evidence
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import KeptFailure, read_history_table
+from reports.grid.history_tables import read_history_table
+from reports.tables.failure_rows import KeptFailure
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import Collected, collect, finding_id, step_between

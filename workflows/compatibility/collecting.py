@@ -18,15 +18,16 @@ from reference_model.profiles.release_tables import RecordedRelease, recorded_re
 from reference_model.profiles.version_tables import RequestKind
 from reports.escaping import one_line
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
-from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import KeptFailure, failures_by_run
+from reports.grid.history_tables import failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
 from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.rule_changes import RuleKind
 from reports.release_changes.upgrade import upgrade_between
 from reports.repeats import FailureClass
+from reports.tables.failure_rows import KeptFailure
+from reports.tables.target_names import implementation_name
 from upgrade.planning.release_names import ends_named
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (

@@ -22,10 +22,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from reference_model.clients.scripts.script import Script
-from reports.grid.history_tables import KeptFailure
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.run.client_reproducer import render_player
 from reports.run.failures import READS_FACTS, TEMPLATES
+from reports.tables.failure_rows import KeptFailure
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER, Collected
 from workflows.compatibility.data import Finding

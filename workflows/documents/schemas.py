@@ -9,24 +9,16 @@ import json
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from proposals import provided
-from reports.exports.writing import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
-from reports.grid.grid_tables import CellFailure
-from reports.grid.history_tables import ROW_TYPES
-from reports.records import (
-    ANSWER_FIELDS,
-    EXAMPLE_FIELDS,
-    EXCHANGE_FIELDS,
-    INPUTS_SHA256,
-    RECORD_SCHEMA_VERSION,
-    Column,
-    RunRefusal,
-    Verdict,
-)
-from reports.run.run_folder import run_schema
+from reports.exports.writing import GRID_ROW_TYPES, HISTORY_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
+from reports.record_columns import RECORD_TABLES, Column
+from reports.records import INPUTS_SHA256, RECORD_SCHEMA_VERSION, Verdict
+from reports.run_refusals import RunRefusal
+from reports.run_schema import resolved, run_schema
 from reports.site.release_pages import RECORDED_COLUMNS
+from reports.tables.cell_rows import CellFailure
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES
@@ -63,24 +55,6 @@ _INPUTS = f"""Each carries `{INPUTS_SHA256}`, in the metadata of its first colum
 `grid.json` repeat it): for {_GIVEN} the SHA-256 of the file that was given, empty where none
 was, and for all others that of one line per row of `inputs`: `run_json_sha256`, two spaces, `run_id`, a line feed; the lines sorted.
 """
-_PARQUET = {
-    "examples": (
-        EXAMPLE_FIELDS,
-        "`request` is the kind of the example's last request: `v0` and so on for ApiVersions in a version that the "
-        "suite knows, `unknown` in any other, `other` for another API; with the suffix `-broken` if the bytes are "
-        "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent; a "
-        "response that came after the sentinel's is an answer. Both are `none` where "
-        "nothing was exchanged. `latency_bucket` is the rounded-down binary logarithm of the first answer's latency in "
-        "microseconds, times four.",
-    ),
-    "exchanges": (
-        EXCHANGE_FIELDS,
-        "`step` counts from 0; `answer_sha256` leads to the answer's bytes.",
-    ),
-    "answers": (ANSWER_FIELDS, "With the size prefix."),
-}
-
-
 _NULL = type(None)
 _SCHEMA_OF: Mapping[type, _Schema] = {
     str: {"type": "string"},
@@ -122,7 +96,7 @@ def _header() -> Iterator[str]:
 def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     required = schema.get("required", ())
     for name, described in schema["properties"].items():
-        entry = _resolved(described)
+        entry = resolved(described)
         missing = "" if name in required else " \\*"
         meaning = described.get("description") or entry.get("description", "")
         yield f"`{prefix}{name}`{missing}", _json_type(entry), meaning
@@ -132,23 +106,16 @@ def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, s
             yield from _properties(inner, f"{prefix}{name}{dots}")
 
 
-def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in described:
-        return described
-    found: Mapping[str, Any] = run_schema()["$defs"][described["$ref"].rpartition("/")[2]]
-    return found
-
-
 def _json_type(entry: Mapping[str, Any]) -> str:
     type_: str | Sequence[str] = entry.get("type", "")
     return type_ if isinstance(type_, str) else " or ".join(type_)
 
 
 def _parquet() -> Iterator[str]:
-    for name, (columns, note) in _PARQUET.items():
+    for name, records in RECORD_TABLES.items():
         yield f"## {name}/*.parquet\n"
-        yield f"{note}\n"
-        yield from table(("column", "type", "may be null"), map(_record_column, columns))
+        yield f"{records.meaning}\n"
+        yield from table(("column", "type", "may be null"), map(_record_column, records.columns))
 
 
 def _record_column(column: Column) -> tuple[str, str, str]:
@@ -212,7 +179,7 @@ def _rows() -> dict[str, _Schema]:
     """Return the schema of a row of each table."""
     from_classes = {
         table: _row(row_type, columns_of(table, row_type))
-        for table, row_type in {**GRID_ROW_TYPES, **ROW_TYPES}.items()
+        for table, row_type in {**GRID_ROW_TYPES, **HISTORY_ROW_TYPES}.items()
     }
     recorded = {
         table: _object({name: _SCHEMA_OF[type_] for name, type_ in columns.items()})
@@ -240,7 +207,7 @@ def _value(hint: Any) -> _Schema:
     """Return the schema of a value, as `reports.exports.writing` writes a value of this type."""
     if hint in _NAMED:
         return {"$ref": f"#/$defs/{_NAMED[hint]}"}
-    if get_origin(hint) is types.UnionType:
+    if get_origin(hint) in (Union, types.UnionType):
         (given,) = (_value(each) for each in get_args(hint) if each is not _NULL)
         if "$ref" in given:
             return {"anyOf": [given, {"type": "null"}]}

@@ -15,8 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
-from reports.exports.writing import GRID_ROW_TYPES, columns_of, table_schema_text
-from reports.grid.history_tables import ROW_TYPES
+from reports.exports.writing import GRID_ROW_TYPES, HISTORY_ROW_TYPES, columns_of, table_schema_text
+from reports.tables.cell_rows import GridClause
+from reports.tables.run_rows import GridRun
 from tests.reports.exports.grids import (
     CLAUSE,
     EXPECTED_TAGS,
@@ -38,7 +39,7 @@ from tests.reports.roll_up_tables import (
 )
 
 SCHEMA = json.loads(table_schema_text())
-TABLES = {**GRID_ROW_TYPES, **ROW_TYPES}
+TABLES = {**GRID_ROW_TYPES, **HISTORY_ROW_TYPES}
 
 
 def test_schema_is_a_schema() -> None:
@@ -55,6 +56,16 @@ def test_schema_has_the_columns_of_the_rows(table: str) -> None:
     assert list(SCHEMA["$defs"][table]["properties"]) == list(columns)
     left_out = {field.name for field in fields(TABLES[table])} - set(columns)
     assert left_out == ({"facts", "hex_dump", "reproducer", "pcap"} if table == "failures" else set())
+
+
+def test_columns_keep_the_order_that_exports_always_had() -> None:
+    """The class of a row may have another one: spreadsheets count columns."""
+    assert columns_of("clauses", GridClause)[:3] == ("clause", "position", "role")
+    assert columns_of("runs", GridRun) == (
+        *("run_id", "folder", "in_grid", "started_at", "finished_at", "exit_status", "example_rows", "exchange_rows"),
+        *("tier", "seed", "suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
+        *("system", "machine", "cpus", "whole", "corrects", "load_at_start", "highest_load"),
+    )
 
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])

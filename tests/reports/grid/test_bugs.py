@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from reports.grid.bugs import Evidence, bugs_of, request_of, symptom_of
-from reports.grid.grid_tables import GridClause, GridTarget
 from reports.grid.grid_view import TargetColumn
-from reports.grid.history_tables import KeptFailure
+from reports.tables.cell_rows import GridClause
+from reports.tables.failure_rows import KeptFailure
+from reports.tables.target_rows import GridTarget
 from tests.reports.roll_up_tables import clause_row, failure_row, target_row
 
 CLOSED = "the target closed the connection instead of answering"

@@ -14,11 +14,11 @@ import pytest
 from fixtures.registry.clients import Client, all_clients
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import GridTarget
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.grid.products import BrokenRules, Product, client_name, products_of, those_counted
 from reports.records import Verdict
+from reports.tables.target_rows import GridTarget
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-2.3.1"

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from reports.arrow_schemas import rows_schema
 from reports.grid import table_rows
 from reports.grid.table_rows import (
     BeyondLimits,
@@ -27,6 +28,9 @@ from reports.grid.table_rows import (
     read_rows,
     read_table,
 )
+from reports.records import Verdict
+from reports.tables.cell_rows import CellFailure
+from reports.tables.columns import Int16, OptionalText
 from reports.verify.verification import differing_files
 
 WINTER = datetime(2026, 11, 21, 14, 30, 0, 250_000, tzinfo=UTC)
@@ -78,16 +82,55 @@ def test_instants_in_any_unit_and_zone_are_the_same(tmp_path: Path) -> None:
         assert found == [WINTER, None], unit
 
 
-def test_conversions_change_the_values_of_a_row(tmp_path: Path) -> None:
-    write(tmp_path, "a.parquet", {"name": ["a"], "started_at": [None], "examples": [3]})
-    (row,) = read_rows(
-        tmp_path,
-        "nights",
-        NightRow,
-        lambda values: {"examples": values["examples"] + 1},
-        lambda values: {"name": f"{values['name']}{values['examples']}"},
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedNight:
+    """A row whose values are not as Arrow has them.
+
+    Attributes:
+        verdict: a text of the file.
+        before: the same, or null.
+        codes: a list.
+        failures: a list of structs.
+        artefacts: a map.
+        message: a text that is null in the file where there is none.
+    """
+
+    verdict: Verdict
+    before: Verdict | None
+    codes: tuple[Int16, ...]
+    failures: tuple[CellFailure, ...]
+    artefacts: Mapping[str, str]
+    message: OptionalText
+
+
+def test_values_are_as_the_class_says(tmp_path: Path) -> None:
+    folder = tmp_path / "nights.parquet"
+    folder.mkdir()
+    failure = {"signature": "f1", "verdict": "violates", "smallest_example": 7, "examples": 3}
+    rows = [
+        {
+            "verdict": "conforms",
+            "before": before,
+            "codes": [35, 0],
+            "failures": [failure],
+            "artefacts": [("b", "2"), ("a", "1")],
+            "message": message,
+        }
+        for before, message in ((None, None), ("flaky", "late"))
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=rows_schema(TypedNight)), folder / "a.parquet")
+    first, second = read_rows(tmp_path, "nights", TypedNight)
+    assert first == TypedNight(
+        verdict=Verdict.CONFORMS,
+        before=None,
+        codes=(35, 0),
+        failures=(CellFailure(signature="f1", verdict=Verdict.VIOLATES, smallest_example=7, examples=3),),
+        artefacts={"a": "1", "b": "2"},
+        message="",
     )
-    assert row == NightRow(name="a4", started_at=None, examples=4)
+    assert list(first.artefacts) == ["a", "b"]
+    assert (second.before, second.message) == (Verdict.FLAKY, "late")
+    assert [type(value) for value in (first.verdict, first.failures[0].verdict, second.before)] == [Verdict] * 3
 
 
 def test_column_without_a_default_has_to_be_there(tmp_path: Path) -> None:

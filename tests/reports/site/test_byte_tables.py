@@ -21,7 +21,6 @@ from reference_model.profiles.profile import (
     ZOOKEEPER,
     profile_of,
 )
-from reports.grid.grid_tables import GridTarget
 from reports.run.hex_dump import dump_answer, dump_bare, dump_request
 from reports.site.byte_tables import (
     ExpectedAnswer,
@@ -31,6 +30,7 @@ from reports.site.byte_tables import (
     read_dump,
     rows_of,
 )
+from reports.tables.target_rows import GridTarget
 from strategies.api_versions import build_request
 from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
 from wire.frames import encode_frame

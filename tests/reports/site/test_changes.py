@@ -6,9 +6,9 @@ import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from reports.grid.history_tables import Transition
 from reports.records import Verdict, transition_kind
 from reports.site.changes import Trend, nights_of, trends_of, verdicts_at_end_of
+from reports.tables.history_rows import Transition
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import NAMES, write_small_site
 
