@@ -16,7 +16,8 @@ from reports.grid.table_rows import ROW_KEYS
 from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import missing_run_lists
-from reports.site.whole_site import StatementWithoutEvidence, build_site, read_tables
+from reports.site.build import build_site, read_tables
+from reports.site.evidence_check import StatementWithoutEvidence
 
 
 @click.command()

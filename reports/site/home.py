@@ -15,8 +15,8 @@ from reports.grid.grid_tables import GridRun
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
-from reports.site.release_pages import releases_in
 from reports.site.rendering import Site
+from reports.site.upgrade_pages import releases_in
 from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MAX_TITLES = 3

@@ -20,7 +20,8 @@ from reports.grid.table_rows import GRID_FILE, ROW_KEYS, inputs_sha256
 from reports.hash_list import hashes_of
 from reports.records import TABLES_FOLDER
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
-from reports.site.whole_site import StatementWithoutEvidence, render_site
+from reports.site.build import render_site
+from reports.site.evidence_check import StatementWithoutEvidence
 from reports.verify.verification import GridDifference, rows_of
 from wire.foreign_json import read_foreign_json
 

@@ -20,7 +20,7 @@ from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import failure_lines
-from reports.site.whole_site import render_site
+from reports.site.build import render_site
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for
 from tests.run_folders import clause_entry
 

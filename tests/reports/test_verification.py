@@ -17,7 +17,8 @@ import pytest
 
 from reports.grid.table_rows import ROW_KEYS
 from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
-from reports.site.whole_site import StatementWithoutEvidence, build_site, read_tables
+from reports.site.build import build_site, read_tables
+from reports.site.evidence_check import StatementWithoutEvidence
 from reports.verify.page_verification import differing_pages
 from reports.verify.verification import (
     GIVEN_TABLES,

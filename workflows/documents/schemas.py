@@ -26,7 +26,7 @@ from reports.records import (
     Verdict,
 )
 from reports.run.run_folder import run_schema
-from reports.site.release_pages import RECORDED_COLUMNS
+from reports.site.advertised_page import RECORDED_COLUMNS
 from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
 from spark_aggregation.tables.table_schemas import TABLES

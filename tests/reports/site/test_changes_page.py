@@ -1,4 +1,4 @@
-"""The page of changes: nights, and the trend of each target."""
+"""Tests of the page that shows changes of verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reports.grid.history_tables import Transition
 from reports.records import Verdict, transition_kind
-from reports.site.changes import Trend, nights_of, trends_of, verdicts_at_end_of
+from reports.site.changes_page import Trend, nights_of, trends_of, verdicts_at_end_of
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import NAMES, write_small_site
 
