@@ -23,8 +23,8 @@ from reports.escaping import csv_text, markdown_text
 from reports.exports.badges import write_badges
 from reports.exports.feed import write_feed
 from reports.exports.issues import violation_documents, violations_of
+from reports.exports.junit import write_junit
 from reports.exports.markdown_texts import short_grid, summary_markdown
-from reports.exports.result_files import write_allure_results, write_junit
 from reports.grid.addresses import EXPORTS, SUMMARY, TABLE_SCHEMA, VIOLATIONS, table_address
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import (
@@ -227,7 +227,6 @@ def write_exports(folded: FoldedGrid, history: HistoryTables, summary: GridSumma
     write_badges(folded, products, out_dir)
     write_feed(folded, summary, history.transitions or (), out_dir, pages=pages)
     write_junit(grid, products, failures, out_dir)
-    write_allure_results(products, failures, out_dir)
     text = summary_markdown(folded, summary, failures, pages=pages)
     (out_dir / SUMMARY).write_text(text, encoding="utf-8")
     violations = violation_documents(violations_of(folded, failures, pages=pages))

@@ -184,7 +184,6 @@ def write_why(site: Site) -> None:
             (title, address)
             for title, address in (
                 ("JUnit XML", addresses.JUNIT),
-                ("Allure results", addresses.ALLURE_RESULTS),
                 ("violations as JSON", addresses.VIOLATIONS),
                 ("summary for a pull request", addresses.SUMMARY),
                 ("changes as an Atom feed", addresses.FEED),
