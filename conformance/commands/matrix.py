@@ -41,7 +41,7 @@ from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, UNEXPECTED_VERDI
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header, run_verdicts
-from reports.run.terminal import shortened
+from reports.run.terminal_lines import shortened
 from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
 
 MAX_LINES = 20

@@ -28,8 +28,9 @@ from reports.exports.comparison_texts import (
     release_lines,
 )
 from reports.exports.issues import ViolatedClause, violation_documents, violations_of
-from reports.exports.markdown_texts import summary_markdown
-from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.exports.single_run import grid_of_run
+from reports.exports.single_run_failures import failures_of_run
+from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import HOME
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise

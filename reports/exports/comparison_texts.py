@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.escaping import cut, html_text, markdown_text, one_line
+from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
-from reports.exports.markdown_texts import MAX_BYTES, BoundedText
+from reports.exports.summary_markdown import MAX_BYTES
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
 

@@ -24,7 +24,8 @@ from reports.exports.badges import write_badges
 from reports.exports.feed import write_feed
 from reports.exports.issues import violation_documents, violations_of
 from reports.exports.junit import write_junit
-from reports.exports.markdown_texts import short_grid, summary_markdown
+from reports.exports.short_grid import short_grid
+from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import EXPORTS, SUMMARY, TABLE_SCHEMA, VIOLATIONS, table_address
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -370,3 +370,9 @@ def vacuous_clients(recorder: RunRecorder) -> dict[str, str]:
         for target, verdicts in musts.items()
         if verdicts == {Verdict.NOT_APPLICABLE}
     }
+
+
+def remarks(recorder: RunRecorder) -> Iterator[str]:
+    """Yield what operators should know of a client and no verdict says."""
+    for target, remark in recorder.remarks.items():
+        yield printable(f"Note on {target}: {remark}.")

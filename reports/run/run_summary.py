@@ -9,8 +9,8 @@ from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict
 from reports.run.judged_examples import CellKey
-from reports.run.recorder import RunRecorder, vacuous_clients
-from reports.run.terminal import remarks, shortened
+from reports.run.recorder import RunRecorder, remarks, vacuous_clients
+from reports.run.terminal_lines import shortened
 from reports.verdict_labels import SYMBOLS
 
 _MAX_REASON = 500

@@ -60,6 +60,8 @@ TARGET_FOLDERS = (Path("fixtures") / "brokers", Path("fixtures") / "clients")
 Row = Mapping[str, Any]
 
 
+ADDRESS = "address"
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""
 _SELDOM = ("language", "like", "folder", "commit")

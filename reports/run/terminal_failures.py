@@ -27,7 +27,8 @@ from reports.records import (
 from reports.repeats import ShownBy
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
-from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
+from reports.run.run_writer import ADDRESS
+from reports.run.terminal_lines import MARKUP, Line, rows_of, shortened
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
 
 MAX_SHOWN = 60

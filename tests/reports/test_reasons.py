@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.exports.single_run import grid_of_run
+from reports.exports.single_run_failures import failures_of_run
 from reports.grid import addresses
 from reports.grid.addresses import JUNIT, SUMMARY
 from reports.grid.history_tables import HistoryTables

@@ -9,168 +9,34 @@ for.
 from __future__ import annotations
 
 import io
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_tables import (
-    CellFailure,
-    Grid,
-    GridCell,
-    GridClause,
-    GridTarget,
-    violations_first,
-)
 from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
-from reports.run.judged_examples import CellKey
 from reports.run.last_line import last_line
-from reports.run.recorder import Cell, RunRecorder, vacuous_clients
+from reports.run.live_grid import recorded_grid
+from reports.run.recorder import RunRecorder, vacuous_clients
+from reports.run.run_writer import ADDRESS
+from reports.run.terminal_lines import MARKUP, Line
 from reports.verdict_labels import SYMBOLS
 
-ADDRESS = "address"
-"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
 OF_A_CONTROLLER = (
     "it lists APIs between controllers and none for clients. It is judged as one: clauses about brokers alone are left "
     "out, and ids are those of the controller. Give the address of a broker's listener to judge a broker."
 )
-BESIDE_VERDICTS = 51
+WIDTH_BESIDE_VERDICTS = 51
 """Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
-WIDEST_VERDICT = 14
+MAX_VERDICT_WIDTH = 14
 MAX_UNSETTLED = 10
-"""Most clauses that could not be judged and have a row of their own, unless all is asked for."""
-MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
-    Verdict.VIOLATES: {"red": True, "bold": True},
-    Verdict.UNEXPECTED_PASS: {"red": True},
-    Verdict.FLAKY: {"yellow": True},
-    Verdict.INCONCLUSIVE: {"yellow": True},
-    Verdict.NOT_RUN: {"yellow": True},
-    Verdict.KNOWN_VIOLATION: {"cyan": True},
-    Verdict.CONFORMS: {"green": True},
-}
-"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
-
-
-def recorded_grid(recorder: RunRecorder) -> Grid:
-    """Return a run's current cells as a grid, in the order of its plan; fields not shown stay empty."""
-    started_at = datetime.now(UTC)
-    columns = dict.fromkeys((key.target, key.listener) for key in recorder.cells)
-    levels = {key.clause: cell.level for key, cell in recorder.cells.items()}
-    return Grid(
-        cells=tuple(_cell(recorder, key, cell) for key, cell in recorder.cells.items()),
-        targets=tuple(_target(recorder, *column, started_at) for column in columns),
-        clauses=tuple(
-            GridClause(
-                clause=clause,
-                position=position,
-                role=recorder.role,
-                level=level,
-                source=clause.rpartition(".")[0],
-                statement="",
-                location="",
-                meaning="",
-            )
-            for position, (clause, level) in enumerate(levels.items())
-        ),
-        ranges=(),
-        runs=(),
-        refused=(),
-        crashes=frozenset(
-            signature
-            for cell in recorder.cells.values()
-            for signature, failure in cell.failures.items()
-            if failure.is_crash
-        ),
-    )
-
-
-def _cell(recorder: RunRecorder, key: CellKey, cell: Cell) -> GridCell:
-    return GridCell(
-        **key._asdict(),
-        run_id=recorder.writer.run_id,
-        verdict=cell.verdict,
-        applicable=cell.planned.applicable,
-        reason=cell.reason,
-        known_violation=cell.known_violation,
-        examples=cell.verdicts.total(),
-        conforms=cell.verdicts[Verdict.CONFORMS],
-        violates=cell.verdicts[Verdict.VIOLATES],
-        informational=cell.verdicts[Verdict.INFORMATIONAL],
-        inconclusive=cell.verdicts[Verdict.INCONCLUSIVE],
-        distinct_failures=len(cell.violations),
-        failures=violations_first(
-            CellFailure(
-                signature=signature,
-                verdict=Verdict(failure.verdict),
-                smallest_example=0,
-                examples=0,
-            )
-            for signature, failure in cell.failures.items()
-        ),
-    )
-
-
-def _target(recorder: RunRecorder, target: str, listener: str, started_at: datetime) -> GridTarget:
-    facts = recorder.targets.get(target)
-    return GridTarget(
-        target=target,
-        listener=listener,
-        implementation=facts.implementation if facts else target,
-        release=facts.release if facts else "",
-        release_order=(),
-        launcher=facts.launcher if facts else "",
-        artefacts={},
-        run_id=recorder.writer.run_id,
-        started_at=started_at,
-        role=recorder.role,
-        language=facts.language if facts else None,
-        like=facts.like if facts else None,
-        commit=facts.commit if facts else None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of output, with its markup for terminals with colours."""
-
-    text: str
-    markup: Mapping[str, bool] = field(default_factory=dict)
-
-
-def shortened(text: str, most: int, *, complete_in: str) -> str:
-    """Return a text without its line ends, cut to what fits into some columns of a terminal.
-
-    Args:
-        text: the text; what does not print is escaped.
-        most: how many columns it may take, over all rows.
-        complete_in: the file that has the complete text; a text that was cut names it.
-    """
-    shown = " ".join(printable(text[: most + 1]).split("\n"))
-    if cell_len(shown) <= most:
-        return shown
-    end = f"… (complete in {complete_in})"
-    return set_cell_size(shown, most - cell_len(end)).rstrip() + end
-
-
-def remarks(recorder: RunRecorder) -> Iterator[str]:
-    """Yield what operators should know of a client and no verdict says."""
-    for target, remark in recorder.remarks.items():
-        yield printable(f"Note on {target}: {remark}.")
-
-
-def rows_of(text: str, width: int) -> int:
-    """Return how many rows a line takes in a terminal of some width."""
-    return max(1, math.ceil(cell_len(text) / width))
+"""How many clauses that could not be judged have rows of their own, unless all is asked for."""
 
 
 def verdict_table(
@@ -199,7 +65,7 @@ def verdict_table(
     yield Line("")
     if len(names) == 1:
         yield from _one_target(folded, shown, width)
-    elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
+    elif WIDTH_BESIDE_VERDICTS + sum(max(len(name), MAX_VERDICT_WIDTH) + 1 for name in names) <= width:
         yield from _few_targets(folded, shown, names, width)
     else:
         yield from _many_targets(folded, shown, names, width)
@@ -287,7 +153,7 @@ def _many_targets(folded: FoldedGrid, shown: _Rows, names: Sequence[str], width:
         yield Line(f"{index + 1:>3} {printable(name):<30} {summary}", MARKUP.get(worst, {}))
     if shown:
         digits = len(str(len(names)))
-        at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))
+        at_once = max(1, (max(width, 80) - WIDTH_BESIDE_VERDICTS) // (digits + 1))
         for start in range(0, len(names), at_once):
             yield Line("")
             table = _empty_table(str(start + offset + 1) for offset in range(len(names[start : start + at_once])))
