@@ -29,7 +29,7 @@ from conformance.watch.carrying import Ways
 from conformance.watch.proxy import WatchProxy
 from conformance.watch.watcher import Watcher
 from fixtures.client.running_broker import Address
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 from wire.frames import SIZE_BYTES, encode_frame, read_size
 
 HOST = "127.0.0.1"

@@ -34,11 +34,11 @@ from conformance.watch.prediction import (
 from conformance.watch.request_stream import RequestHead, RequestHeaders
 from conformance.watch.sightings import ClientIdentity, Sightings
 from reference_model.profiles.version_tables import ranges_of
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
-from reports.refused_runs import RunRefused
 from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
-from reports.suite_command import SuiteCommand
-from reports.verdict_labels import counted
+from reports.run_folders.refused_runs import RunRefused
+from reports.wording.verdict_labels import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

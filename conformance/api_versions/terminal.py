@@ -16,8 +16,8 @@ from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.features import FeatureVerdict, Usable
 from reference_model.profiles.known_apis import Range, known_apis, name_of
 from reference_model.profiles.version_tables import Ranges, RequestChange, Support
-from reports.escaping import printable
-from reports.verdict_labels import counted
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import counted
 
 
 def show_cluster(console: Console, cluster: ClusterTables) -> None:

@@ -27,9 +27,9 @@ from conformance.learning.subjects import listening_to, machine_of_model, model_
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
-from reports.escaping import printable
 from reports.machines.learned import MAX_TEXT, Learned, MachineDifference, as_json
 from reports.machines.machine import Machine, Outputs, Word
+from reports.wording.escaping import printable
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange
 

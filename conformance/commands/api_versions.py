@@ -47,7 +47,7 @@ from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
-from reports.escaping import printable
+from reports.wording.escaping import printable
 
 WIDTH_WHEN_PIPED = 160
 

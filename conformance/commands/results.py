@@ -19,7 +19,7 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
-from reports.escaping import one_line, printable
+from reports.command_line.suite_command import DISK_FAULTS
 from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import (
     comparison_document,
@@ -38,11 +38,11 @@ from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
-from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus
-from reports.suite_command import DISK_FAULTS
+from reports.run_folders.refused_runs import RunRefused
 from reports.upgrade.texts import sections_of, upgrade_document, upgrade_markdown
 from reports.upgrade.upgrade import UnknownRelease, Upgrade, ends_named, upgrade_between
+from reports.wording.escaping import one_line, printable
 
 WIDTH_OF_TABLES = 200
 """Columns if the output is piped."""

@@ -13,9 +13,9 @@ from conformance.commands.results import blaming_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables
 from reports.grid.table_rows import ROW_KEYS
-from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
-from reports.refused_runs import missing_run_lists
+from reports.run_folders.hash_list import write_hash_list
+from reports.run_folders.refused_runs import missing_run_lists
 from reports.site.build import build_site, read_tables
 from reports.site.evidence_check import StatementWithoutEvidence
 

@@ -36,7 +36,7 @@ from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
-from reports.escaping import printable
+from reports.wording.escaping import printable
 
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")

@@ -47,10 +47,10 @@ from reference_model.clients.rules.software_rules import names_nothing
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT, Script
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
-from reports.escaping import printable
 from reports.plugin import clauses_of
 from reports.repeats import Repeats
 from reports.run.exit_status import ExitStatus
+from reports.wording.escaping import printable
 from strategies.cluster_scripts import healthy_cluster
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK

@@ -35,7 +35,7 @@ from conformance.watch.watcher import WatchedConnection, Watcher
 from fixtures.client.running_broker import Address
 from fixtures.recording_proxy.frames import Decoder
 from reference_model.profiles.known_apis import label_of
-from reports.escaping import cut
+from reports.wording.escaping import cut
 from wire.api_keys import API_VERSIONS_KEY
 from wire.broker_addresses import HostAndPort, addresses_in, with_addresses
 from wire.frames import encode_frame

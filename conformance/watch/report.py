@@ -23,10 +23,10 @@ from conformance.watch.watcher import Violation
 from fixtures.exit_status import ended_in_words
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
-from reports.escaping import markdown_text, printable
 from reports.records import Verdict
 from reports.site.watch_page import WatchedClient, write_watch_page
-from reports.verdict_labels import counted
+from reports.wording.escaping import markdown_text, printable
+from reports.wording.verdict_labels import counted
 
 EXIT_STATUS = {
     PredictedOutcome.WORKS: 0,

@@ -17,7 +17,7 @@ from conformance.watch.report import (
     sentences,
     sentences_about_releases,
 )
-from reports.escaping import printable
+from reports.wording.escaping import printable
 
 _STYLES = {
     PredictedOutcome.WORKS: "green",

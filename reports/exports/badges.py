@@ -16,12 +16,12 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from clauses.catalogue import Level
-from reports.escaping import cut, one_line, xml_text
 from reports.grid.addresses import BADGE_OF_ALL, badge_of_source, badge_of_target
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, Verdict
-from reports.verdict_labels import CRASHES, SYMBOLS, WORDS
+from reports.wording.escaping import cut, one_line, xml_text
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, WORDS
 
 _COLOURS = {
     Verdict.VIOLATES: "b3261e",

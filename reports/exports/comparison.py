@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from reports.grid.grid_tables import Grid, GridCell
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
 from reports.run.judged_examples import CellKey
-from reports.verdict_labels import SYMBOLS, counted, some_of
+from reports.wording.verdict_labels import SYMBOLS, counted, some_of
 
 
 class ChangeKind(enum.StrEnum):

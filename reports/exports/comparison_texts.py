@@ -13,13 +13,13 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reports.escaping import cut, html_text, markdown_text, one_line
 from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
 from reports.exports.summary_markdown import MAX_BYTES
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
+from reports.wording.escaping import cut, html_text, markdown_text, one_line
 
 COMPARISON_SCHEMA_VERSION = 1
 """Version of the layout of the JSON."""

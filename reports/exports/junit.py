@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from reports.escaping import one_line, xml_text
 from reports.exports.issues import first_line
 from reports.grid.addresses import JUNIT
 from reports.grid.grid_tables import Grid, GridCell, GridClause
@@ -26,7 +25,8 @@ from reports.records import (
     Verdict,
     gates,
 )
-from reports.verdict_labels import CRASH_KINDS, CRASHES, verdict_word
+from reports.wording.escaping import one_line, xml_text
+from reports.wording.verdict_labels import CRASH_KINDS, CRASHES, verdict_word
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
 _ALWAYS = {

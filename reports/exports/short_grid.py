@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
-from reports.escaping import cut, markdown_text
 from reports.exports.bounded_text import BoundedText
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridClause
@@ -23,7 +22,8 @@ from reports.grid.grid_view import (
 )
 from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, WORST_FIRST, Verdict
-from reports.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
+from reports.wording.escaping import cut, markdown_text
+from reports.wording.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
 _MAX_GRID_BYTES = 12_000
 _MAX_ROWS = 99_999

@@ -14,7 +14,7 @@ from reports.records import (
     REPRODUCER_FILE,
     RunRefusal,
 )
-from reports.refused_runs import RunRefused
+from reports.run_folders.refused_runs import RunRefused
 from wire.foreign_json import read_foreign_json
 
 _SIGNATURE = re.compile(r"[0-9a-f]{16}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reports.escaping import html_text, markdown_text
 from reports.exports.bounded_text import Block, BoundedText
 from reports.exports.issues import ViolatedClause, evidence_lines, replay_command, violations_of
 from reports.grid import addresses
@@ -20,7 +19,8 @@ from reports.grid.grid_view import (
 )
 from reports.grid.history_tables import KeptFailure
 from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
-from reports.verdict_labels import counted
+from reports.wording.escaping import html_text, markdown_text
+from reports.wording.verdict_labels import counted
 
 MAX_BYTES = 65_536
 _KEPT_FOR_END = 1_024

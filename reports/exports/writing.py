@@ -19,7 +19,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from reports.escaping import csv_text, markdown_text
 from reports.exports.badges import write_badges
 from reports.exports.feed import write_feed
 from reports.exports.issues import violation_documents, violations_of
@@ -42,7 +41,8 @@ from reports.grid.history_tables import ROW_TYPES, HistoryTables
 from reports.grid.products import products_of
 from reports.grid.table_rows import GRID_FILE
 from reports.records import Verdict
-from reports.refused_runs import RefusedRun
+from reports.run_folders.refused_runs import RefusedRun
+from reports.wording.escaping import csv_text, markdown_text
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.grid.grid_tables`."""

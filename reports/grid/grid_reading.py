@@ -25,8 +25,8 @@ from reports.grid.history_tables import read_history_table
 from reports.grid.ranges import grid_ranges
 from reports.grid.table_rows import ROW_KEYS, check_lists, inputs_sha256, read_rows
 from reports.records import TABLES_FOLDER, Verdict
-from reports.refused_runs import read_run_lists
-from reports.verdict_labels import CRASH_KINDS
+from reports.run_folders.refused_runs import read_run_lists
+from reports.wording.verdict_labels import CRASH_KINDS
 
 
 def read_grid(out_dir: Path) -> Grid:

@@ -12,7 +12,7 @@ from clauses.operations import title_of
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import APACHE_KAFKA
 from reports.records import Verdict, failure_verdict
-from reports.refused_runs import NoticedRun, RefusedRun
+from reports.run_folders.refused_runs import NoticedRun, RefusedRun
 
 _NAMES = {APACHE_KAFKA: "Apache Kafka", "platformatic-kafka": "@platformatic/kafka"}
 """Display names by what ids of targets begin with, where both differ."""

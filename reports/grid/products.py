@@ -19,7 +19,7 @@ from reports.grid.grid_tables import GridCell, GridClause, implementation_name, 
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn
 from reports.grid.history_tables import KeptFailure, failures_by_run, leaves_open
 from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
-from reports.verdict_labels import CRASHES, SYMBOLS, counted
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted
 
 _VERSIONED = re.compile(r"(?P<library>.+?)-(?P<version>\d[^-]*)(?P<variant>-.+)?")
 

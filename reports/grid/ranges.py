@@ -23,7 +23,7 @@ from itertools import groupby
 
 from reports.grid.grid_tables import GridCell, GridRange, GridTarget
 from reports.records import OPERATION, SOUND_VERDICTS, Verdict
-from reports.verdict_labels import verdict_word
+from reports.wording.verdict_labels import verdict_word
 
 _MAX_CAUSE = 80
 _MAX_SHORT = 64

@@ -30,7 +30,7 @@ from reports.repeats import Repeats, ShownBy, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.hex_dump import layout_of_answer, render_exchange, render_play, sentinel_word
 from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
-from reports.verdict_labels import CRASH_KINDS
+from reports.wording.verdict_labels import CRASH_KINDS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clauses.catalogue import Level, Role
-from reports.escaping import printable
 from reports.records import (
     NOTHING,
     OPERATION,
@@ -31,6 +30,7 @@ from reports.run.judged_examples import (
     replaces,
 )
 from reports.run.run_writer import RunWriter, TargetFacts
+from reports.wording.escaping import printable
 
 NOT_CHOSEN = "none of those that were chosen applies to it"
 """Why no MUST was judged of a client that did what clauses are about."""

@@ -24,7 +24,6 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import Role
 from reports.arrow_schemas import has_columns
-from reports.hash_list import altered_files, unlisted_files
 from reports.records import (
     CLOCKS_DIFFER_BY_H,
     EXAMPLE_FIELDS,
@@ -41,9 +40,10 @@ from reports.records import (
     Verdict,
     cell_verdict,
 )
-from reports.refused_runs import MAX_NAMED, TESTS_FAILED, RunRefused
 from reports.run.judged_examples import CellKey
-from reports.run_limits import excess_of, fault_of_files, is_hidden
+from reports.run_folders.hash_list import altered_files, unlisted_files
+from reports.run_folders.refused_runs import MAX_NAMED, TESTS_FAILED, RunRefused
+from reports.run_folders.run_limits import excess_of, fault_of_files, is_hidden
 from wire.foreign_json import read_foreign_json
 
 EXCHANGE_FILES = "exchanges/*.parquet"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reference_model.profiles.listeners import PLAINTEXT
-from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder, remarks, vacuous_clients
 from reports.run.terminal_lines import shortened
-from reports.verdict_labels import SYMBOLS
+from reports.wording.escaping import markdown_text
+from reports.wording.verdict_labels import SYMBOLS
 
 _MAX_REASON = 500
 """Characters; `run.json` has the complete reason of each cell."""

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Catalogue, Clause
-from reports.distribution import suite_commit, suite_version
-from reports.hash_list import WrittenFiles
+from reports.command_line.distribution import suite_commit, suite_version
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
@@ -36,6 +35,7 @@ from reports.records import (
     RECORD_SCHEMA_VERSION,
     Column,
 )
+from reports.run_folders.hash_list import WrittenFiles
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len, set_cell_size
 
-from reports.escaping import printable
 from reports.records import Verdict
+from reports.wording.escaping import printable
 
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.VIOLATES: {"red": True, "bold": True},

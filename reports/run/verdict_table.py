@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS
-from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verdict_text
 from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
@@ -26,7 +25,8 @@ from reports.run.live_grid import recorded_grid
 from reports.run.recorder import RunRecorder, vacuous_clients
 from reports.run.run_writer import ADDRESS
 from reports.run.terminal_lines import MARKUP, Line
-from reports.verdict_labels import SYMBOLS
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import SYMBOLS
 
 OF_A_CONTROLLER = (
     "it lists APIs between controllers and none for clients. It is judged as one: clauses about brokers alone are left "

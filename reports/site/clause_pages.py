@@ -15,7 +15,7 @@ from reports.records import WORST_FIRST, Verdict
 from reports.site.drill_down import ClauseHistory, in_order, listeners_of, page_of
 from reports.site.grid_columns import Block, blocks_of
 from reports.site.rendering import Site, without_links
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 
 _MIN_FOLDED = 3
 

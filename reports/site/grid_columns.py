@@ -20,7 +20,7 @@ from reports.grid import addresses
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, verdict_text
 from reports.records import WORST_FIRST, Verdict
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 
 MAX_UNFOLDED = 8
 """More columns than these do not fit into a window of 1300 px next to the rules."""

@@ -17,7 +17,7 @@ from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.site.rendering import Site
 from reports.site.upgrade_pages import releases_in
-from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MAX_TITLES = 3
 

@@ -25,7 +25,7 @@ from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
 from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style_rules, worst_of
 from reports.site.rendering import Site
-from reports.verdict_labels import SYMBOLS, percent
+from reports.wording.verdict_labels import SYMBOLS, percent
 
 _MAX_DAYS = 12
 

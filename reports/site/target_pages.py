@@ -29,7 +29,7 @@ from reports.site.drill_down import in_order, page_of
 from reports.site.failure_pages import script_addresses
 from reports.site.rendering import Site
 from reports.site.upgrade_pages import neighbours_of, releases_in
-from reports.verdict_labels import counted, verdict_word
+from reports.wording.verdict_labels import counted, verdict_word
 
 _MAX_SHOWN = 24 * 1024
 """A longer text of an issue, with a client's script in it, is shown without the script."""

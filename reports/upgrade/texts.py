@@ -10,13 +10,13 @@ from reference_model.profiles.known_apis import Range
 from reference_model.profiles.profile import release_order
 from reference_model.profiles.release_tables import RecordedRelease
 from reference_model.profiles.version_tables import RequestKind, Support
-from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.upgrade.grid_changes import RuleChange, RuleKind
 from reports.upgrade.request_lines import RequestLine
 from reports.upgrade.upgrade import Upgrade
 from reports.upgrade.way import SOURCES, has_old_versions
-from reports.verdict_labels import counted
+from reports.wording.escaping import markdown_text
+from reports.wording.verdict_labels import counted
 
 UPGRADE_SCHEMA_VERSION = 1
 """Version of the layout of the JSON."""

@@ -17,9 +17,9 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table, read_history_tables
 from reports.grid.table_rows import GRID_FILE, ROW_KEYS, inputs_sha256
-from reports.hash_list import hashes_of
 from reports.records import TABLES_FOLDER
-from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
+from reports.run_folders.hash_list import hashes_of
+from reports.run_folders.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
 from reports.site.build import render_site
 from reports.site.evidence_check import StatementWithoutEvidence
 from reports.verify.verification import GridDifference, rows_of

@@ -21,7 +21,7 @@ from reports.records import (
     RunRefusal,
     Verdict,
 )
-from reports.refused_runs import MAX_NAMED, TESTS_FAILED
+from reports.run_folders.refused_runs import MAX_NAMED, TESTS_FAILED
 from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import planned_cells
 from spark_aggregation.reading.schema import HEADER, is_incomplete

@@ -18,7 +18,7 @@ from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import MAX_SHOWN, failure_lines
 from reports.run.terminal_lines import MARKUP
 from reports.run.verdict_table import MAX_UNSETTLED, verdict_table
-from reports.verdict_labels import BROKER_DOUBT
+from reports.wording.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
     SIGNATURE,

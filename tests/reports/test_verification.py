@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.grid.table_rows import ROW_KEYS
-from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
+from reports.run_folders.hash_list import HASH_LIST, hashes_of, write_hash_list
 from reports.site.build import build_site, read_tables
 from reports.site.evidence_check import StatementWithoutEvidence
 from reports.verify.page_verification import differing_pages

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reports import run_limits
 from reports.records import RunRefusal
-from reports.refused_runs import REFUSED_FILE, RunLists
+from reports.run_folders import run_limits
+from reports.run_folders.refused_runs import REFUSED_FILE, RunLists
 from spark_aggregation.job import command
 from spark_aggregation.reading import run_files
 from spark_aggregation.reading.run_files import Screened, screened

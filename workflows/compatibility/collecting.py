@@ -16,7 +16,6 @@ from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
-from reports.escaping import one_line
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_tables import implementation_name
 from reports.grid.grid_view import FoldedGrid
@@ -27,6 +26,7 @@ from reports.repeats import FailureClass
 from reports.upgrade.client_versions import tried_operations
 from reports.upgrade.grid_changes import RuleKind
 from reports.upgrade.upgrade import ends_named, upgrade_between
+from reports.wording.escaping import one_line
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (
     Compatibility,

@@ -16,8 +16,8 @@ from reports.records import (
     Verdict,
 )
 from reports.run.run_folder import run_schema
-from reports.verdict_labels import SYMBOLS, WORDS
 from reports.verify.verification import GIVEN_TABLES
+from reports.wording.verdict_labels import SYMBOLS, WORDS
 from spark_aggregation.tables.table_schemas import TABLES
 from workflows.documents.reference_lists import table
 
@@ -40,7 +40,7 @@ One run is one folder:
 Readers refuse an invalid folder completely and list it with the reason; no row of it changes a cell:
 {", ".join(f"`{refusal}`" for refusal in RunRefusal)}.
 `unusable_name`: its path, or that of a file in it, is not UTF-8; both are listed with escapes. `special_file`: there is a link in it, a pipe or a device. `beyond_limits`: a file or the folder is larger than anything that this suite writes,
-on disk or when it is decompressed, or a Parquet file is written with another compression or encoding; `reports/run_limits.py` has the
+on disk or when it is decompressed, or a Parquet file is written with another compression or encoding; `reports/run_folders/run_limits.py` has the
 limits. Neither is opened further. A clause or target is unknown if a cell or row names it but `run.json` does not list it. Targets outside the registry are not refused.
 Neither are runs with a clause that the catalogue no longer contains; `notices.json` and the page "How it was made" name it.
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from conformance import __main__ as console_script
 from conformance.commands import errors, site, spark_jobs, start, verify, watch
 from conformance.commands import grid as grid_command
-from reports.suite_command import DISK_FAULTS
+from reports.command_line.suite_command import DISK_FAULTS
 from spark_aggregation import job, rejudge_job, request_logs_job
 
 FAULTS = sorted(DISK_FAULTS)

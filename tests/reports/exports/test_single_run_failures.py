@@ -10,7 +10,7 @@ import pytest
 
 from reports.exports.single_run import grid_of_run
 from reports.exports.single_run_failures import failures_of_run
-from reports.refused_runs import RunRefused
+from reports.run_folders.refused_runs import RunRefused
 from tests.reports.exports.runs import SIGNATURE, run_with_failures
 from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.written_failures import write_failure

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from conformance import __main__ as console_script
 from conformance.commands import grid as grid_command
-from reports.job_log import STOPPED, commands_stopped
-from reports.suite_command import SuiteCommand
+from reports.command_line.job_log import STOPPED, commands_stopped
+from reports.command_line.suite_command import SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY
 
 _FOREIGN = "::set-env name=PATH::/evil\n##[add-path]/evil\n::add-mask::e\n"

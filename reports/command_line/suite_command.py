@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from clauses.exit_statuses import INTERRUPTED, NOT_JUDGED
-from reports.job_log import commands_stopped
+from reports.command_line.job_log import commands_stopped
 
 DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """Numbers of errors of a disk or folder that a command was given, or of the temporary files: they say nothing about

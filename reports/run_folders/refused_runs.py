@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from reports.record_paths import shown_path
 from reports.records import RunRefusal
+from reports.run_folders.record_paths import shown_path
 from wire.foreign_json import read_foreign_json
 
 REFUSED_FILE = "refused.json"

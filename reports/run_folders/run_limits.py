@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from reports.record_paths import fault_of_absolute_path, fault_of_path
 from reports.records import HASHED_PARTS, HEADER_FILE, RunRefusal
+from reports.run_folders.record_paths import fault_of_absolute_path, fault_of_path
 from wire.foreign_json import read_foreign_json
 
 MAX_FILES = 20_000

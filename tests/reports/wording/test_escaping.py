@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.escaping import (
+from reports.wording.escaping import (
     csv_text,
     html_text,
     markdown_code_block,

@@ -13,11 +13,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 
 PROGRAM = """
 import click, rich
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 @click.command(cls=SuiteCommand)
 def main(): {call}('text')
 main()

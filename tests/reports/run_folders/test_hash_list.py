@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.hash_list import (
+from reports.run_folders.hash_list import (
     HASH_LIST,
     InvalidHashList,
     altered_files,

@@ -23,7 +23,7 @@ def suite_version() -> str:
 
 def suite_commit() -> str | None:
     """Return the commit that `COMMIT_VARIABLE` names, else that of the checkout that holds this file."""
-    return os.environ.get(COMMIT_VARIABLE) or commit_of_checkout(Path(__file__).parents[1])
+    return os.environ.get(COMMIT_VARIABLE) or commit_of_checkout(Path(__file__).parents[2])
 
 
 @cache
