@@ -23,6 +23,7 @@ from reports.grid.grid_view import (
 from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.wording.escaping import cut, markdown_text
+from reports.wording.markdown_table import table_head, table_row
 from reports.wording.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
 
 _MAX_GRID_BYTES = 12_000
@@ -65,10 +66,9 @@ def _left_out(rows: int, where: str) -> str:
 
 def _add_grid_table(bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     opening = ["", f"## {title}"] if title else []
-    columns = " | ".join(markdown_text(text) for text in head)
-    opening += ["", f"| {columns} |", f"|{' --- |' * len(head)}"]
+    opening += ["", *table_head([markdown_text(text) for text in head])]
     for row in rows:
-        line = f"| {' | '.join(markdown_text(text) for text in row)} |"
+        line = table_row(map(markdown_text, row))
         if bounded.add([*opening, line]):
             opening = []
 

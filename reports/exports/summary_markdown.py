@@ -20,6 +20,7 @@ from reports.grid.grid_view import (
 from reports.grid.history_tables import KeptFailure
 from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
 from reports.wording.escaping import html_text, markdown_text
+from reports.wording.markdown_table import table_head, table_row
 from reports.wording.verdict_labels import counted
 
 MAX_BYTES = 65_536
@@ -70,7 +71,7 @@ def _head(summary: GridSummary) -> Iterator[str]:
 def _add_table(bounded: BoundedText, found: Sequence[ViolatedClause]) -> None:
     if not found:
         return
-    bounded.add(["", "| clause | level | target | listeners | seen |", "|---|---|---|---|---|"])
+    bounded.add(["", *table_head(("clause", "level", "target", "listeners", "seen"))])
     for each in found:
         clause = markdown_text(each.clause)
         columns = (
@@ -78,7 +79,7 @@ def _add_table(bounded: BoundedText, found: Sequence[ViolatedClause]) -> None:
             f"{markdown_text(verdict_text(each.verdict))} {each.level}",
             *(markdown_text(text) for text in (each.target, ", ".join(each.listeners), each.seen)),
         )
-        bounded.add([f"| {' | '.join(columns)} |"])
+        bounded.add([table_row(columns)])
 
 
 def _details(folded: FoldedGrid, found: Sequence[ViolatedClause]) -> Iterator[Block]:

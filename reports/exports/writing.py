@@ -43,6 +43,7 @@ from reports.grid.table_rows import GRID_FILE
 from reports.records import Verdict
 from reports.run_folders.refused_runs import RefusedRun
 from reports.wording.escaping import csv_text, markdown_text
+from reports.wording.markdown_table import markdown_table
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.grid.grid_tables`."""
@@ -156,12 +157,8 @@ def _csv_value(value: object) -> object:
 
 
 def _write_table_markdown(table: ExportedTable, path: Path) -> None:
-    lines = [
-        f"| {' | '.join(table.columns)} |",
-        f"|{' --- |' * len(table.columns)}",
-        *(f"| {' | '.join(markdown_text(_words(row[name])) for name in table.columns)} |" for row in table.rows),
-    ]
-    text = "\n".join(lines) + "\n"
+    rows = ([markdown_text(_words(row[name])) for name in table.columns] for row in table.rows)
+    text = "\n".join(markdown_table(table.columns, rows)) + "\n"
     if len(text.encode()) <= MAX_MARKDOWN_BYTES:
         path.write_text(text, encoding="utf-8")
 

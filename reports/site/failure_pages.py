@@ -159,7 +159,7 @@ def _with_marks(
 
 def shown_rows(
     parts: Iterable[tuple[ConversationPart, int | None]], most: int
-) -> list[tuple[ConversationPart, int | None, Sequence[ByteRow]]]:
+) -> list[tuple[ConversationPart, int | None, tuple[ByteRow, ...]]]:
     """Return each part with the rows to show: the conversation's first rows, and all rows up to a mark.
 
     Args:
