@@ -5,7 +5,7 @@ The list has each rule's title, its source, and the worst verdict of each implem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proposals import proposals
@@ -14,7 +14,8 @@ from reports.grid.grid_tables import GridClause, implementation_name
 from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.drill_down import page_of
-from reports.site.grid_columns import FilterOption, choices, states_of, unless, worst_of
+from reports.site.filters import choices, states_of
+from reports.site.grid_columns import worst_of
 from reports.site.rendering import Site
 
 
@@ -44,7 +45,7 @@ class RuleRow:
 
     @property
     def classes(self) -> str:
-        """The classes of its row, which the filters use."""
+        """The classes of its row, by which `site.js` filters."""
         names = [addresses.anchor(self.clause.level)]
         names += [f"binds-{role}" for role in self.roles.split(", ")]
         names += [f"has-{verdict}" for verdict, _ in self.verdicts]
@@ -72,22 +73,8 @@ def write_rules(site: Site) -> None:
         source_ids={choice.value: choice.id for choice in filters[-1][1]},
         count=len(rows),
         measured=any(row.found for row in rows),
-        rules="\n".join(_style_rules(filters)),
         proposals=[each for each in proposals() if each.page_link],
     )
-
-
-def _style_rules(filters: Sequence[tuple[str, tuple[FilterOption, ...]]]) -> Iterator[str]:
-    """Yield the style rules that hide what the filters exclude; see `grid_columns`."""
-    (_, states), (_, levels), (_, roles), (_, sources) = filters
-    kept = "".join(f",body:has({each.selector}) tr.has-{each.value}" for each in states)
-    yield f"body:has([name=state]:checked) .clauses tr:not(.source{kept}){{display:none}}"
-    kept = "".join(f",body:has({each.selector}) tr.binds-{each.value}" for each in roles)
-    yield f"body:has([name=role]:checked) .clauses tr:not(.source{kept}){{display:none}}"
-    for choice in levels:
-        yield f"{unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
-    for choice in sources:
-        yield f"{unless(choice)} {choice.rows}{{display:none}}"
 
 
 def rules_of(site: Site) -> list[RuleRow]:
