@@ -1,4 +1,4 @@
-"""Writer of docs/records-schema.md: what run folders and the tables of a grid have."""
+"""Writer of docs/records-schema.md, about run folders and the tables of a grid."""
 
 from __future__ import annotations
 
