@@ -1,4 +1,4 @@
-"""A run folder with a failure and a note, for tests of what is read from a single run."""
+"""A run folder with a failure and a note, for tests of a single run."""
 
 from __future__ import annotations
 

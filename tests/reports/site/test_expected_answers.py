@@ -1,4 +1,4 @@
-"""The reference broker responds only if its response says something about the target."""
+"""Tests of what the reference broker responds to the requests of a failure."""
 
 from __future__ import annotations
 
