@@ -28,9 +28,9 @@ from rich.table import Table
 from benchmarks.measures import end_with, quick_option
 from fixtures.scripted_broker.playing import PlayPool
 from fixtures.under_test.control import load_of_machine, too_slow
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from reports.records import HEADER_FILE, VIOLATED_VERDICTS, Verdict
 from reports.run.run_folder import complete_runs, run_verdicts
-from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY, start_suite
 
 LOOP = ("sh", "-c", "while kill -0 $PPID; do :; done")

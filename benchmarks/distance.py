@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from fixtures.client.addresses import Address, parse_address
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 
 ROUND_TRIP_MS = "FAR_CONNECT_MS"
 """The variable with the round trip."""

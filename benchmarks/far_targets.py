@@ -29,8 +29,8 @@ from fixtures.client.addresses import Address
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import newest_release, select_targets
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from reports.records import Verdict
-from reports.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import run_suite
 
 SEED = ("--hypothesis-seed", "1")

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY, drain, start_suite
 
 TIME_GOAL = Goal(name="time", most=3)

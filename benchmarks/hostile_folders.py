@@ -26,8 +26,8 @@ from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
 from benchmarks.synthetic_runs import night, write_runs
-from reports.refused_runs import REFUSED_FILE
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
+from reports.run_folders.refused_runs import REFUSED_FILE
 
 MEMORY_GOAL = Goal(name="memory next to a hostile folder", most=2)
 GOOD_ROWS = 20_000

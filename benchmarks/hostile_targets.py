@@ -28,7 +28,7 @@ from rich.table import Table
 from benchmarks.measures import end_with, quick_option
 from clauses.tiers import Tier
 from fixtures.client.patience import PATIENCE_S
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,

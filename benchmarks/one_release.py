@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, quick_option
 from fixtures.registry.targets import newest_release
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from tests.conformance.suite_runs import REPOSITORY
 
 SEED = ("--hypothesis-seed", "1")

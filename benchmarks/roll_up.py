@@ -45,9 +45,9 @@ from rich.table import Table
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
 from benchmarks.measures import Goal, end_with, missed_goals, peak_memory, quick_option
 from benchmarks.synthetic_runs import night, write_runs
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import TABLES_FOLDER
-from reports.site.whole_site import build_site, read_tables
-from reports.suite_command import SuiteCommand
+from reports.site.build import build_site, read_tables
 from spark_aggregation.history.facts import facts_of, ingest
 from spark_aggregation.history.state import empty_state, fold
 from spark_aggregation.reading.frames import checkpointed_together

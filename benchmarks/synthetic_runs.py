@@ -33,10 +33,10 @@ from reference_model.profiles.listeners import (
     SSL_CLIENT_AUTH,
 )
 from reports.arrow_schemas import arrow_schema, dictionary_columns
-from reports.hash_list import WrittenFiles, hashes_of
 from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS
 from reports.records import HEADER_FILE, SAMPLED_EXAMPLES_PER_PROPERTY
 from reports.run.run_writer import PartWriter, clause_facts, suite_facts
+from reports.run_folders.hash_list import WrittenFiles, hashes_of
 from tests.run_folders import planned_cell, run_header
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import probe_request

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.measures import Goal, end_with, missed_goals, quick_option
 from fixtures.client.addresses import Address
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 from upgrade.watching.proxy import WatchProxy
 from upgrade.watching.tls_sides import TlsSides
 from upgrade.watching.watcher import Watcher

@@ -13,8 +13,8 @@ import click
 from conformance.commands.command_list import COMMANDS, GROUPS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS
-from reports.distribution import suite_version
-from reports.suite_command import SuiteCommand, check_working_folder
+from reports.command_line.distribution import suite_version
+from reports.command_line.suite_command import SuiteCommand, check_working_folder
 
 
 class Commands(SuiteCommand, click.Group):

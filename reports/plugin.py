@@ -16,16 +16,17 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
-from reports.job_log import commands_stopped
-from reports.record_paths import fault_of_runs
+from reports.command_line.job_log import commands_stopped
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of, reason_of
-from reports.run.recorder import RunRecorder
+from reports.run.recorder import RunRecorder, remarks
 from reports.run.run_summary import summary_markdown
 from reports.run.run_writer import load
-from reports.run.terminal import MARKUP, Line, remarks, verdict_table
 from reports.run.terminal_failures import failure_lines
-from reports.verdict_labels import SYMBOLS, WORDS
+from reports.run.terminal_lines import MARKUP, Line
+from reports.run.verdict_table import verdict_table
+from reports.run_folders.record_paths import fault_of_runs
+from reports.wording.verdict_labels import SYMBOLS, WORDS
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import click
 
-from reports.record_paths import fault_of_absolute_path
-from reports.suite_command import DISK_FAULTS, CannotWork, sentence_of
+from reports.command_line.suite_command import DISK_FAULTS, CannotWork, sentence_of
+from reports.run_folders.record_paths import fault_of_absolute_path
 
 _IN_WORDS = (
     *map(os.strerror, sorted(DISK_FAULTS)),

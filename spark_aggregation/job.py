@@ -19,8 +19,8 @@ from pathlib import Path
 
 import click
 
-from reports.refused_runs import RunLists
-from reports.suite_command import SuiteCommand, check_writable
+from reports.command_line.suite_command import SuiteCommand, check_writable
+from reports.run_folders.refused_runs import RunLists
 from spark_aggregation.errors import (
     RollUpError,
     SparkUnavailable,

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import click
 
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 
 PACKAGES = ("clauses", "proposals", "reference_model", "reports", "spark_aggregation", "wire")
 ARCHIVE = "suite.zip"

@@ -21,8 +21,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from reference_model.judging.rejudging import RecordedExchange, differences, oracles_for
 from reference_model.profiles.profile import IMPLEMENTATIONS_WITH_PROFILE
+from reports.command_line.suite_command import SuiteCommand, check_writable
 from reports.records import Phase
-from reports.suite_command import SuiteCommand, check_writable
 from spark_aggregation.errors import check_path, disk_faults_explained
 from spark_aggregation.history.facts import ingest
 from spark_aggregation.history.state import empty_state

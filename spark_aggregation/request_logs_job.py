@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 from spark_aggregation.errors import PathNotFound, check_path, disk_faults_explained
 from spark_aggregation.session import start_session
 from wire.request_log_counts import LogCounts

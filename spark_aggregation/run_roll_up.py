@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
-from reports.refused_runs import NoticedRun, RefusedRun, RunLists
+from reports.run_folders.refused_runs import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.errors import HistoryMoved
 from spark_aggregation.history.facts import Facts, Ingested, changed_clauses, facts_of, ingest
 from spark_aggregation.history.history import Batch, RunHistory, batches_of

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.hash_list import hashes_of
 from reports.records import HASHED_PARTS
-from reports.run_limits import MAX_FILE_BYTES
-from reports.run_refusals import RunRefusal
+from reports.run_folders.hash_list import hashes_of
+from reports.run_folders.run_limits import MAX_FILE_BYTES
+from reports.run_folders.run_refusals import RunRefusal
 from tests.run_folders import (
     clause_entry,
     example_row,

@@ -33,9 +33,9 @@ from fixtures.client_processes.installation import installed
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, select_clients
-from reports.escaping import markdown_text, one_line
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import FACTS_FILE, REPRODUCER_FILE
-from reports.suite_command import SuiteCommand
+from reports.wording.escaping import markdown_text, one_line
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
 from workflows.github import write_summary

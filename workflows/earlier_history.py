@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 from workflows.github import gh, gh_json
 
 ARTEFACT = "history"

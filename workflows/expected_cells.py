@@ -18,9 +18,9 @@ from pathlib import Path
 
 import click
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
 from reports.run.run_folder import Header, complete_runs, run_verdicts
-from reports.suite_command import SuiteCommand
 
 VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from reports.suite_command import CannotWork
+from reports.command_line.suite_command import CannotWork
 
 OUTPUTS_VARIABLE = "GITHUB_OUTPUT"
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"

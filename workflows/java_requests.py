@@ -23,7 +23,7 @@ from fixtures.artefacts.maven import fetch_pinned
 from fixtures.registry.clients import all_clients
 from reference_model.profiles.java_requests import FILE, JAVA_CLIENT, JavaRequest, has_ranges
 from reference_model.profiles.known_apis import known_apis
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 
 _OF_CLIENTS = (
     "org/apache/kafka/clients/",

@@ -21,9 +21,9 @@ import click
 
 from conformance.commands.errors import USAGE_ERROR
 from fixtures.registry.targets import BROKERS_FOLDER
-from reports.distribution import COMMIT_VARIABLE
+from reports.command_line.distribution import COMMIT_VARIABLE
+from reports.command_line.suite_command import SuiteCommand
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
-from reports.suite_command import SuiteCommand
 from workflows.github import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"

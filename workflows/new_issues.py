@@ -16,13 +16,13 @@ from pathlib import Path
 
 import click
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.exports.issues import ViolatedClause, marker, violations_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.records import VIOLATED_VERDICTS
-from reports.suite_command import SuiteCommand
 from reports.tables.history_rows import Transition
 from workflows.github import gh, gh_json, write_summary
 

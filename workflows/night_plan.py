@@ -19,7 +19,7 @@ from conformance.commands.matrix import shard_of
 from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import Target, load_targets
 from reference_model.profiles.profile import APACHE_KAFKA
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
 from workflows.github import write_outputs
 from workflows.night_result import of_operations
 

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import click
 import pytest
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, complete_runs, run_verdicts
-from reports.suite_command import SuiteCommand
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 from workflows.github import write_summary
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXPECTATION)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import click
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE
 from reports.run.run_folder import complete_runs
-from reports.suite_command import SuiteCommand
 from workflows.github import write_summary
 from workflows.night_result import names_of
 

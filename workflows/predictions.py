@@ -24,11 +24,11 @@ from rich.table import Table
 
 from clauses.operations import NEWEST_VERSIONS
 from reference_model.profiles.version_tables import ranges_of
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE, OPERATION, SOUND_VERDICTS, VERDICTS_WITH_FAILURES
-from reports.refused_runs import RunRefused
 from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_verdicts
-from reports.suite_command import SuiteCommand
-from reports.verdict_labels import counted
+from reports.run_folders.refused_runs import RunRefused
+from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.prediction import PredictedOutcome, predict, worst
 from upgrade.prediction.releases import NoSuchRelease, Release, release_named

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 from workflows.compatibility.__main__ import write_documents
 from workflows.compatibility.data import DATA_FILE, read_data
 from workflows.github import gh, gh_json, write_summary

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from reports.suite_command import CannotWork, SuiteCommand
+from reports.command_line.suite_command import CannotWork, SuiteCommand
 
 REPOSITORY = Path(__file__).parent.parent
 _HEADING = re.compile(r"^## (?P<version>\S+)(?: \((?P<date>.+)\))?$", re.MULTILINE)

@@ -19,9 +19,9 @@ import click
 import pyarrow.parquet as parquet
 
 from reference_model.profiles.java_requests import JAVA_CLIENT
+from reports.command_line.suite_command import SuiteCommand
 from reports.records import HEADER_FILE
 from reports.run.run_folder import EXCHANGE_FILES
-from reports.suite_command import SuiteCommand
 from upgrade.api_versions.client_requests import COLUMNS, FILE, SentRange
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES

@@ -33,7 +33,7 @@ from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
 from reference_model.clients.scripts.recording import Recording, Route
 from reference_model.profiles.known_apis import label_of
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 from wire.api_keys import PRODUCE_KEY
 
 WRONG_RESULT = "WrongResult: "

@@ -17,7 +17,7 @@ from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.profiles.known_apis import label_of
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 from wire.api_keys import METADATA_KEY
 
 _MAX_QUOTES = 3

@@ -183,9 +183,9 @@ from reference_model.profiles.listeners import (
     UPSTREAM,
 )
 from reference_model.profiles.profile import Traits
-from reports.escaping import printable
 from reports.machines.learned import MAX_TEXT, Learned, MachineDifference, as_json
 from reports.machines.machine import Machine, Outputs, Word
+from reports.wording.escaping import printable
 
 # What is drawn
 from strategies.any_requests import any_requests, requests_with_two_faults

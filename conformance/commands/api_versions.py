@@ -17,7 +17,7 @@ from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
-from reports.escaping import printable
+from reports.wording.escaping import printable
 from upgrade.api_versions.asking import ask_cluster
 from upgrade.api_versions.client_requests import (
     ClientRequests,

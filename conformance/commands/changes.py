@@ -36,7 +36,6 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
 from reference_model.profiles.version_tables import request_changes, table_of
-from reports.escaping import printable
 from reports.grid.change_log import (
     Change,
     ChangedEntry,
@@ -47,6 +46,7 @@ from reports.grid.change_log import (
     table_lines,
     write_change_log,
 )
+from reports.wording.escaping import printable
 
 Table = Mapping[int, Range]
 """API key to the versions that a target lists."""

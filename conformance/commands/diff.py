@@ -10,12 +10,12 @@ import click
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import Results, links_before, read_results
-from reports.escaping import printable
 from reports.exports.comparison import ChangeKind, GridComparison, compare
 from reports.exports.comparison_texts import comparison_document, comparison_markdown, comparison_tables, release_lines
 from reports.exports.issues import ViolatedClause, violations_of
 from reports.grid.grid_view import FoldedGrid
 from reports.run.exit_status import ExitStatus
+from reports.wording.escaping import printable
 
 WIDTH_OF_TABLES = 200
 """Columns if the output is piped."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 from clauses.exit_statuses import NOT_JUDGED
-from reports.escaping import printable
+from reports.wording.escaping import printable
 
 USAGE_ERROR = 4
 """Pytest's exit status for an invalid command line."""

@@ -15,9 +15,9 @@ from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.options import FOLDER
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from reports.records import VIOLATED_VERDICTS, Verdict
-from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header, run_verdicts
+from reports.run_folders.refused_runs import RunRefused
 
 DAYS_UNTIL_STALE = 90
 _CHANGING = re.compile(r"(?<![\w.-])(?:-?\d+(?:\.\d+)?|(?:0x)?[0-9a-f]{8,})(?!\.\d|[\w-])")

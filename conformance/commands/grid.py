@@ -39,7 +39,7 @@ def grid(runs: tuple[str, ...], out: Path, pages: str | None, **asked: str | int
     with status_line("rolling up with Spark"), running(job) as roll_up:
         # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415
-        from reports.site.whole_site import read_tables  # noqa: PLC0415
+        from reports.site.build import read_tables  # noqa: PLC0415
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
     write_site(out, *read_tables(out, pages=pages or ""))

@@ -39,10 +39,10 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.restartable_broker import LaunchedTarget
 from reference_model.profiles.listeners import LISTENERS
-from reports.escaping import printable
 from reports.machines.learned import Learned, as_json
 from reports.machines.machine import as_dot, as_mermaid, as_table, distinguishing_words, in_one_line
 from reports.site.machine_pages import write_learned
+from reports.wording.escaping import printable
 
 PATIENCE_S = 60.0
 """How long a listener may keep us waiting in vain."""

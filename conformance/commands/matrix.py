@@ -35,14 +35,14 @@ from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
 from fixtures.run_size import TIERS
 from fixtures.under_test.trial import rows_of
-from reports.escaping import printable
-from reports.record_paths import fault_of_runs
 from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header, run_verdicts
-from reports.run.terminal import shortened
-from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
+from reports.run.terminal_lines import shortened
+from reports.run_folders.record_paths import fault_of_runs
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import SYMBOLS, WORDS, verdict_word
 
 MAX_LINES = 20
 """Maximum number of lines per run: if a target violates everything, its folder is easier to read."""

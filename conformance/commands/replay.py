@@ -51,11 +51,11 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import Trial
-from reports.escaping import printable
 from reports.records import HEADER_FILE, Verdict
 from reports.repeats import ShownBy
 from reports.run.exit_status import ExitStatus
-from reports.verdict_labels import with_doubts
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import with_doubts
 from strategies.histories import ALONE
 from strategies.hypothesis_adapter import body_of
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
-from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.command_line.suite_command import DISK_FAULTS
+from reports.exports.single_run import grid_of_run
+from reports.exports.single_run_failures import failures_of_run
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
-from reports.refused_runs import RunRefused
-from reports.suite_command import DISK_FAULTS
+from reports.run_folders.refused_runs import RunRefused
 from reports.tables.failure_rows import KeptFailure
 
 

@@ -12,10 +12,11 @@ from conformance.commands.output_console import status_line
 from conformance.commands.results import blaming_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import HistoryTables
-from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
-from reports.refused_runs import missing_run_lists
-from reports.site.whole_site import StatementWithoutEvidence, build_site, read_tables
+from reports.run_folders.hash_list import write_hash_list
+from reports.run_folders.refused_runs import missing_run_lists
+from reports.site.build import build_site, read_tables
+from reports.site.evidence_check import StatementWithoutEvidence
 from reports.tables.all_tables import ROW_KEYS
 
 

@@ -32,7 +32,7 @@ from fixtures.registry.targets import Target, nearest_names
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
-from reports.escaping import printable
+from reports.wording.escaping import printable
 
 SUMMARY = "broker.json"
 """The file in the folder that contains what `--json` prints; it is complete as soon as it exists."""

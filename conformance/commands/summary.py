@@ -10,7 +10,7 @@ import click
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.results import links_before, read_results
 from reports.exports.issues import violation_documents, violations_of
-from reports.exports.markdown_texts import summary_markdown
+from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import HOME
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid

@@ -11,10 +11,10 @@ from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.options import FOLDER, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import read_results
-from reports.escaping import one_line
 from reports.grid.grid_view import FoldedGrid
 from reports.release_changes.sections import sections_of
 from reports.release_changes.upgrade import Upgrade, upgrade_between
+from reports.wording.escaping import one_line
 from upgrade.planning.json_document import upgrade_document
 from upgrade.planning.markdown_text import upgrade_markdown
 from upgrade.planning.release_names import UnknownRelease, ends_named

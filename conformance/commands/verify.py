@@ -15,7 +15,6 @@ from conformance.commands.results import blaming_grid
 from conformance.commands.spark_jobs import spark_job, status_of
 from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.records import TABLES_FOLDER
-from reports.verdict_labels import counted
 from reports.verify.verification import (
     GIVEN_TABLES,
     GridDifference,
@@ -25,6 +24,7 @@ from reports.verify.verification import (
     differing_runs,
     run_folders,
 )
+from reports.wording.verdict_labels import counted
 
 NO_RUN = GridDifference("run", "none of the given runs is valid, so no table and no page follows from them")
 # Whether it can be read is not click's question: that would be wrong usage.

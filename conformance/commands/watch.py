@@ -24,7 +24,7 @@ from fixtures.client.addresses import Address
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.errors import InvalidCommandConfig
-from reports.escaping import printable
+from reports.wording.escaping import printable
 from upgrade.prediction.releases import NoSuchRelease, Release, release_named
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
 from upgrade.prediction.report_files import ReportFolder, as_json

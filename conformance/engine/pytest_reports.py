@@ -15,7 +15,7 @@ from reports.records import FACTS_FILE, WORST_FIRST, Verdict, gates
 from reports.run.allure_results import attach_failure
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import Cell, RunRecorder
-from reports.run.terminal import shortened
+from reports.run.terminal_lines import shortened
 
 MAX_LINE = 160
 """Columns of a failure in pytest's own report: two rows of most terminals. The list of findings has more details."""

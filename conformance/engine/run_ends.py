@@ -11,8 +11,8 @@ from collections.abc import Generator
 import pytest
 
 from fixtures.cleanup.ending_signals import INTERRUPTS
+from reports.command_line.suite_command import discard_output, show_error
 from reports.run.exit_status import ExitStatus
-from reports.suite_command import discard_output, show_error
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -16,8 +16,8 @@ from functools import lru_cache
 from conformance.learning.alphabets import Letter, Sending
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.same_response import StablePart, stable_part_of_body
-from reports.escaping import printable
 from reports.machines.machine import AND_THEN, CLOSED, ends_word
+from reports.wording.escaping import printable
 from wire import primitives
 from wire.api_keys import API_VERSIONS_KEY, LIST_GROUPS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse

@@ -18,6 +18,7 @@ from rich.table import Column, Table
 from clauses.catalogue import Clause, Level
 from conformance.assertions.contradictions import is_of_model
 from conformance.mutation.reached_tails import Reach
+from reports.wording.markdown_table import markdown_table
 
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """The minimum number of planted defects for a clause, by level; one for any other level."""
@@ -343,17 +344,12 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
         "is the number that a real run draws on a target's first listener; on further listeners it is a twentieth.",
         "",
     ]
-    lines += _markdown_table(COLUMNS, list(rows(score)))
+    lines += markdown_table(COLUMNS, rows(score))
     if score.reaches:
         lines += ["", "## Tails that a standard run reaches", ""]
-        lines += _markdown_table(TAIL_COLUMNS, list(tail_rows(score)))
+        lines += markdown_table(TAIL_COLUMNS, tail_rows(score))
     lines += ["", "## Findings", ""]
     lines += [f"- {finding}" for finding in score.findings] or ["None."]
     lines += ["", "## Changes that no client can notice, and that are not planted", ""]
     lines += [f"- **{change}**: {reason}" for change, reason in equivalents.items()]
     return "\n".join(lines) + "\n"
-
-
-def _markdown_table(columns: Sequence[str], table: Sequence[tuple[str, ...]]) -> list[str]:
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table]

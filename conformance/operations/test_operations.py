@@ -23,7 +23,7 @@ from conformance.assertions.play_summary import summary
 from conformance.engine.property_judge import JUDGE
 from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from fixtures.under_test.trial import Trial
-from reports.verdict_labels import BROKER_DOUBT
+from reports.wording.verdict_labels import BROKER_DOUBT
 
 
 def client_operates(trial: Trial) -> None:

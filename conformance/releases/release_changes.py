@@ -29,7 +29,7 @@ from reference_model.broker.rules.reaction import NotModelled, Reaction
 from reference_model.broker.rules.responses import response_for
 from reference_model.judging.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
-from reports.run.hex_dump import layout_of_answer
+from reports.run.frame_rows import layout_of_answer
 from strategies.any_requests import any_requests
 from strategies.broken_requests import frames_with_wrong_size
 from strategies.hypothesis_adapter import draw

@@ -21,8 +21,8 @@ from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.software_rules import names_nothing
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
-from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
+from reports.wording.escaping import printable
 
 
 def check_clients(chosen: Sequence[ChosenClient]) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from clauses.catalogue import Clause, catalogue
 from reports.exports.writing import write_tables
 from reports.repeats import wilson_interval
-from reports.site.release_pages import exported_table, rows_in
+from reports.site.advertised_page import exported_table, rows_in
 from reports.site.rendering import Site
 
 DISCOVERY = "discovery"

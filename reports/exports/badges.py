@@ -16,12 +16,12 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from clauses.catalogue import Level
-from reports.escaping import cut, one_line, xml_text
 from reports.grid.addresses import BADGE_OF_ALL, badge_of_source, badge_of_target
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product
 from reports.records import OPERATION, UNEXPECTED_VERDICTS, Verdict
-from reports.verdict_labels import CRASHES, SYMBOLS, WORDS
+from reports.wording.escaping import cut, one_line, xml_text
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, WORDS
 
 _COLOURS = {
     Verdict.VIOLATES: "b3261e",
@@ -33,14 +33,11 @@ _COLOURS = {
 }
 """Dark enough for white text (contrast at least 4.5 to 1); other verdicts have the colour of the label."""
 _LABEL_COLOUR = "4a4f55"
-_LONGEST = 60
+_MAX_LABEL = 60
 _PADDING = 6
 _HEIGHT = 20
-# Advance widths of a sans-serif face at 11 px, by class of character. The picture states the width of each text
-# (`textLength`), so that it fits in any font; this only keeps letters from being squeezed or stretched.
-_NARROW, _WIDE = "fijlrtI.,:;!'|()[] ", "mwMW%@"
-_NARROW_PX, _LOWER_PX, _UPPER_PX, _WIDE_PX, _EAST_ASIAN_PX = 4.2, 6.8, 7.6, 10.2, 11.0
-_FIRST_EAST_ASIAN = "\u1100"
+_CHARACTER_PX = 7
+"""Room for a character of a monospace face at 11 px; `textLength` makes any text as long as its room, in any font."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +114,7 @@ def _harmless_badge(label: str, counts: Counter[Verdict]) -> Badge:
 
 def _badge(label: str, message: str, verdict: Verdict) -> Badge:
     return Badge(
-        label=cut(one_line(label), _LONGEST),
+        label=cut(one_line(label), _MAX_LABEL),
         message=message,
         colour=_COLOURS.get(verdict, _LABEL_COLOUR),
         is_error=verdict in (Verdict.VIOLATES, Verdict.UNEXPECTED_PASS),
@@ -136,25 +133,10 @@ def _endpoint(badge: Badge) -> str:
     return json.dumps(document) + "\n"
 
 
-def text_width_px(text: str) -> float:
-    """Estimate the width of a text on a badge."""
-    return sum(_character_px(character) for character in text)
-
-
-def _character_px(character: str) -> float:
-    if character in _NARROW:
-        return _NARROW_PX
-    if character in _WIDE:
-        return _WIDE_PX
-    if character >= _FIRST_EAST_ASIAN:
-        return _EAST_ASIAN_PX
-    return _UPPER_PX if character.isupper() else _LOWER_PX
-
-
 def badge_svg(badge: Badge) -> str:
     """Return a badge as SVG; its title repeats its text."""
     texts = [xml_text(badge.label), xml_text(badge.message)]
-    widths = [round(text_width_px(text)) for text in texts]
+    widths = [len(text) * _CHARACTER_PX for text in texts]
     left, right = (width + 2 * _PADDING for width in widths)
     title = f"{texts[0]}: {texts[1]}"
     return (
@@ -163,7 +145,7 @@ def badge_svg(badge: Badge) -> str:
         f"<title>{escape(title)}</title>\n"
         f'<rect width="{left}" height="{_HEIGHT}" fill="#{_LABEL_COLOUR}"/>\n'
         f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="#{badge.colour}"/>\n'
-        '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">\n'
+        '<g fill="#fff" font-family="Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="11">\n'
         f"{_svg_text(texts[0], _PADDING, widths[0])}{_svg_text(texts[1], left + _PADDING, widths[1])}"
         "</g>\n</svg>\n"
     )

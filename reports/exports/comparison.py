@@ -16,7 +16,7 @@ from reports.grid.grid_tables import Grid
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
 from reports.run.judged_examples import CellKey
 from reports.tables.cell_rows import GridCell
-from reports.verdict_labels import SYMBOLS, counted, some_of
+from reports.wording.verdict_labels import SYMBOLS, counted, some_of
 
 
 class ChangeKind(enum.StrEnum):

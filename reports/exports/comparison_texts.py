@@ -13,12 +13,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reports.escaping import cut, html_text, markdown_text, one_line
+from reports.exports.bounded_text import BoundedText
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
-from reports.exports.markdown_texts import MAX_BYTES, BoundedText
+from reports.exports.summary_markdown import MAX_BYTES
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
+from reports.wording.escaping import cut, html_text, markdown_text, one_line
+from reports.wording.markdown_table import table_head, table_row
 
 COMPARISON_SCHEMA_VERSION = 1
 """Version of the layout of the JSON."""
@@ -145,9 +147,9 @@ def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow])
     columns = ((row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why) for row in rows)
     bounded.add_rows(
         html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}"),
-        (f"| {' | '.join(map(markdown_text, texts))} |" for texts in columns),
+        (table_row(map(markdown_text, texts)) for texts in columns),
         is_folded=len(rows) > _FOLDED_FROM or kind in LONG_KINDS,
-        head=[f"| {' | '.join(_COLUMNS)} |", "|---|---|---|---|---|---|"],
+        head=table_head(_COLUMNS),
     )
 
 

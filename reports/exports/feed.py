@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from reports.distribution import DISTRIBUTION
-from reports.escaping import one_line, xml_text
+from reports.command_line.distribution import DISTRIBUTION
 from reports.grid import addresses
 from reports.grid.addresses import FEED
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import FoldedGrid, verdict_text
 from reports.tables.history_rows import Transition
+from reports.wording.escaping import one_line, xml_text
 
 ATOM = "http://www.w3.org/2005/Atom"
 MAX_ENTRIES = 200

@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Any
 
 from clauses.catalogue import Level
-from reports.escaping import cut, markdown_code_block, markdown_text, one_line
 from reports.grid import addresses
 from reports.grid.bugs import Bug
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
@@ -37,7 +36,8 @@ from reports.records import (
 from reports.run.failures import READS_FACTS
 from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.verdict_labels import CRASHES
+from reports.wording.escaping import cut, markdown_code_block, markdown_text, one_line
+from reports.wording.verdict_labels import CRASHES
 
 MAX_SCRIPT_BYTES = 52 * 1024
 """Leaves room in an issue for everything else."""

@@ -19,12 +19,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from reports.escaping import csv_text, markdown_text
 from reports.exports.badges import write_badges
 from reports.exports.feed import write_feed
 from reports.exports.issues import violation_documents, violations_of
-from reports.exports.markdown_texts import short_grid, summary_markdown
-from reports.exports.result_files import write_allure_results, write_junit
+from reports.exports.junit import write_junit
+from reports.exports.short_grid import short_grid
+from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import EXPORTS, SUMMARY, TABLE_SCHEMA, VIOLATIONS, table_address
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import Grid, GridRange
@@ -33,11 +33,13 @@ from reports.grid.history_tables import HistoryTables
 from reports.grid.products import products_of
 from reports.grid.table_rows import GRID_FILE
 from reports.records import Verdict
-from reports.refused_runs import RefusedRun
+from reports.run_folders.refused_runs import RefusedRun
 from reports.tables.all_tables import ROW_TYPES
 from reports.tables.cell_rows import CellFailure, GridCell, GridClause
 from reports.tables.run_rows import GridRun
 from reports.tables.target_rows import GridTarget
+from reports.wording.escaping import csv_text, markdown_text
+from reports.wording.markdown_table import markdown_table
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.tables`."""
@@ -159,12 +161,8 @@ def _csv_value(value: object) -> object:
 
 
 def _write_table_markdown(table: ExportedTable, path: Path) -> None:
-    lines = [
-        f"| {' | '.join(table.columns)} |",
-        f"|{' --- |' * len(table.columns)}",
-        *(f"| {' | '.join(markdown_text(_words(row[name])) for name in table.columns)} |" for row in table.rows),
-    ]
-    text = "\n".join(lines) + "\n"
+    rows = ([markdown_text(_words(row[name])) for name in table.columns] for row in table.rows)
+    text = "\n".join(markdown_table(table.columns, rows)) + "\n"
     if len(text.encode()) <= MAX_MARKDOWN_BYTES:
         path.write_text(text, encoding="utf-8")
 
@@ -231,7 +229,6 @@ def write_exports(folded: FoldedGrid, history: HistoryTables, summary: GridSumma
     write_badges(folded, products, out_dir)
     write_feed(folded, summary, history.transitions or (), out_dir, pages=pages)
     write_junit(grid, products, failures, out_dir)
-    write_allure_results(products, failures, out_dir)
     text = summary_markdown(folded, summary, failures, pages=pages)
     (out_dir / SUMMARY).write_text(text, encoding="utf-8")
     violations = violation_documents(violations_of(folded, failures, pages=pages))

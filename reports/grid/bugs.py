@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reference_model.profiles.known_apis import label_of
-from reports.escaping import cut, one_line
 from reports.grid import addresses
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import stored_facts
 from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.verdict_labels import CRASH_KINDS, some_of
+from reports.wording.escaping import cut, one_line
+from reports.wording.verdict_labels import CRASH_KINDS, some_of
 
 _MAX_TITLE = 180
 _MAX_MESSAGE = 90

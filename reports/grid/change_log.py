@@ -12,7 +12,7 @@ from typing import TypeVar
 from rich.table import Table
 
 from reports.tables.given_rows import InputsLeftOut
-from reports.verdict_labels import counted, some_of
+from reports.wording.verdict_labels import counted, some_of
 
 MAX_HEX = 96
 MAX_NAMES = 5

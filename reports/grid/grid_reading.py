@@ -16,12 +16,12 @@ from reports.grid.history_tables import read_history_table
 from reports.grid.ranges import grid_ranges
 from reports.grid.table_rows import check_lists, inputs_sha256, read_rows
 from reports.records import TABLES_FOLDER
-from reports.refused_runs import read_run_lists
+from reports.run_folders.refused_runs import read_run_lists
 from reports.tables.all_tables import ROW_KEYS
 from reports.tables.cell_rows import GridCell, GridClause, violations_first
 from reports.tables.run_rows import GridRun
 from reports.tables.target_rows import GridTarget
-from reports.verdict_labels import CRASH_KINDS
+from reports.wording.verdict_labels import CRASH_KINDS
 
 
 def read_grid(out_dir: Path) -> Grid:

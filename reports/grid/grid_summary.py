@@ -15,7 +15,7 @@ from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.grid.products import BrokenRules, Product, products_of, those_counted
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
 from reports.tables.failure_rows import KeptFailure
-from reports.verdict_labels import SYMBOLS, counted
+from reports.wording.verdict_labels import SYMBOLS, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

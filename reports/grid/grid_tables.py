@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clauses.catalogue import Level
-from reports.refused_runs import NoticedRun, RefusedRun
+from reports.run_folders.refused_runs import NoticedRun, RefusedRun
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.run_rows import GridRun
 from reports.tables.target_rows import GridTarget

@@ -22,7 +22,7 @@ from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.target_names import implementation_name
 from reports.tables.target_rows import GridTarget
-from reports.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
 
 WITHOUT_FINDING = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts of cells with nothing to look into, so that they need no page of their own: the clause's page says

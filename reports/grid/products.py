@@ -21,7 +21,7 @@ from reports.records import OPERATION, VIOLATED_VERDICTS, WORST_FIRST, Verdict, 
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.failure_rows import KeptFailure
 from reports.tables.target_names import implementation_name, without_signs
-from reports.verdict_labels import CRASHES, SYMBOLS, counted
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted
 
 _VERSIONED = re.compile(r"(?P<library>.+?)-(?P<version>\d[^-]*)(?P<variant>-.+)?")
 

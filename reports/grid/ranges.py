@@ -25,7 +25,7 @@ from reports.grid.grid_tables import GridRange
 from reports.records import OPERATION, SOUND_VERDICTS, Verdict
 from reports.tables.cell_rows import GridCell
 from reports.tables.target_rows import GridTarget
-from reports.verdict_labels import verdict_word
+from reports.wording.verdict_labels import verdict_word
 
 _MAX_CAUSE = 80
 _MAX_SHORT = 64

@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.records import INPUTS_SHA256
-from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
-from reports.run_limits import content_of
+from reports.run_folders.refused_runs import NOTICES_FILE, REFUSED_FILE
+from reports.run_folders.run_limits import content_of
 from reports.tables.columns import TableColumn, column_of, columns_of_rows
 from wire.foreign_json import read_foreign_json
 

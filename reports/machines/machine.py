@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from reports.verdict_labels import some_of
+from reports.wording.verdict_labels import some_of
 from wire.exchange import Outcome
 
 Word = tuple[str, ...]

@@ -13,7 +13,7 @@ from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.rule_changes import RuleChange, RuleKind
 from reports.release_changes.steps import has_old_versions
 from reports.release_changes.upgrade import Upgrade
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 
 _NONE = "–"
 

@@ -26,7 +26,7 @@ from reports.release_changes.steps import (
     must_leave_zookeeper,
     steps_between,
 )
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 
 _NOT_OLD = (RequestKind.GONE, RequestKind.LOWERED)
 """The kinds of changes that take more than the oldest versions of a request."""

@@ -10,7 +10,7 @@ import pytest
 from clauses.exit_statuses import NOT_JUDGED
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
-from reports.verdict_labels import counted
+from reports.wording.verdict_labels import counted
 
 MAX_NAMED = 3
 """Most clauses that a reason names."""

@@ -28,9 +28,12 @@ from reference_model.clients.scripts.script import Script
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
 from reports.repeats import Repeats, ShownBy, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
-from reports.run.hex_dump import layout_of_answer, render_exchange, render_play, sentinel_word
+from reports.run.conversation import CONVERSATION, ConversationPart, part_as_json, storable
+from reports.run.frame_rows import layout_of_answer
+from reports.run.hex_dump import conversation_text
 from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
-from reports.verdict_labels import CRASH_KINDS
+from reports.run.recorded_conversation import conversation_with_broker, conversation_with_client, sentinel_word
+from reports.wording.verdict_labels import CRASH_KINDS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
@@ -294,9 +297,14 @@ def _harmless(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
+def conversation_of(failure: Failure) -> tuple[ConversationPart, ...]:
+    """Return what was sent and received."""
+    return (conversation_with_client if failure.is_of_client else conversation_with_broker)(failure.steps)
+
+
 def render_dump(failure: Failure) -> str:
     """Return the text of `exchange.txt`; of what a hostile target sent, its beginning."""
-    text = (render_play if failure.is_of_client else render_exchange)(failure.steps)
+    text = conversation_text(conversation_of(failure))
     if len(text) <= MAX_DUMP:
         return text
     kept = text[: text.rfind("\n", 0, MAX_DUMP) + 1]
@@ -331,7 +339,14 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
 def render_facts(failure: Failure) -> str:
     """Return the text of `failure.json`."""
-    return json.dumps(facts(failure), indent=1) + "\n"
+    text = json.dumps(facts(failure), indent=1)
+    parts = [json.dumps(part_as_json(part)) for part in storable(conversation_of(failure))]
+    if not parts:
+        return f"{text}\n"
+    # A line for each part: a line for each number would make the file several times as long.
+    lines = ",\n  ".join(parts)
+    beginning = text.removesuffix("\n}")
+    return f'{beginning},\n "{CONVERSATION}": [\n  {lines}\n ]\n}}\n'
 
 
 def _sent(step: Step) -> tuple[bytes, ...]:

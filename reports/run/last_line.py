@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reports.grid.grid_summary import GridSummary
 from reports.records import Verdict
-from reports.verdict_labels import SYMBOLS
+from reports.wording.verdict_labels import SYMBOLS
 
 EXPLAINED_BY = {
     Verdict.VIOLATES: 1,

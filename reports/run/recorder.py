@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from clauses.catalogue import Level, Role
-from reports.escaping import printable
 from reports.records import (
     NOTHING,
     OPERATION,
@@ -31,6 +30,7 @@ from reports.run.judged_examples import (
     replaces,
 )
 from reports.run.run_writer import RunWriter, TargetFacts
+from reports.wording.escaping import printable
 
 NOT_CHOSEN = "none of those that were chosen applies to it"
 """Why no MUST was judged of a client that did what clauses are about."""
@@ -370,3 +370,9 @@ def vacuous_clients(recorder: RunRecorder) -> dict[str, str]:
         for target, verdicts in musts.items()
         if verdicts == {Verdict.NOT_APPLICABLE}
     }
+
+
+def remarks(recorder: RunRecorder) -> Iterator[str]:
+    """Yield what operators should know of a client and no verdict says."""
+    for target, remark in recorder.remarks.items():
+        yield printable(f"Note on {target}: {remark}.")

@@ -2,7 +2,7 @@
 
 It reads the header, and folds the rows of each planned cell into a verdict.
 
-`reports.run_refusals` has the rules. The roll-up applies them to many folders on any file system.
+`reports.run_folders.run_refusals` has the rules. The roll-up applies them to many folders on any file system.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import Role
 from reports.arrow_schemas import has_columns
-from reports.hash_list import altered_files, unlisted_files
 from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
 from reports.records import (
     EXAMPLE_VERDICTS,
@@ -31,10 +30,11 @@ from reports.records import (
     Verdict,
     cell_verdict,
 )
-from reports.refused_runs import RunRefused
 from reports.run.judged_examples import CellKey
-from reports.run_limits import excess_of, fault_of_files, is_hidden
-from reports.run_refusals import (
+from reports.run_folders.hash_list import altered_files, unlisted_files
+from reports.run_folders.refused_runs import RunRefused
+from reports.run_folders.run_limits import excess_of, fault_of_files, is_hidden
+from reports.run_folders.run_refusals import (
     BEYOND_LIMITS,
     CHANGED_FILE,
     CLIENTS_IN_ROWS,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reference_model.profiles.listeners import PLAINTEXT
-from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict
 from reports.run.judged_examples import CellKey
-from reports.run.recorder import RunRecorder, vacuous_clients
-from reports.run.terminal import remarks, shortened
-from reports.verdict_labels import SYMBOLS
+from reports.run.recorder import RunRecorder, remarks, vacuous_clients
+from reports.run.terminal_lines import shortened
+from reports.wording.escaping import markdown_text
+from reports.wording.markdown_table import table_head, table_row
+from reports.wording.verdict_labels import SYMBOLS
 
 _MAX_REASON = 500
 """Characters; `run.json` has the complete reason of each cell."""
@@ -21,12 +22,7 @@ def summary_markdown(recorder: RunRecorder) -> str:
     """Return the verdict table as Markdown, with one line per reason why cells are inconclusive."""
     columns = list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
     names = [_column_name(*column) for column in columns]
-    lines = [
-        f"# Run {recorder.writer.run_id}",
-        "",
-        "| clause | level | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
-    ]
+    lines = [f"# Run {recorder.writer.run_id}", "", *table_head(["clause", "level", *names])]
     for clause in dict.fromkeys(key.clause for key in recorder.cells):
         cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
         level = next((cell.level for cell in cells if cell is not None), "")
@@ -36,7 +32,7 @@ def summary_markdown(recorder: RunRecorder) -> str:
             else verdict_text(cell.verdict, len(cell.violations), crashes=cell.crashes, role=recorder.role)
             for cell in cells
         )
-        lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
+        lines.append(table_row([clause, level, *texts]))
     reasons = [
         *(markdown_text(remark) for remark in remarks(recorder)),
         *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),

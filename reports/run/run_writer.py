@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Catalogue, Clause
-from reports.distribution import suite_commit, suite_version
-from reports.hash_list import WrittenFiles
+from reports.command_line.distribution import suite_commit, suite_version
 from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RECORD_SCHEMA_VERSION
+from reports.run_folders.hash_list import WrittenFiles
 
 ROWS_PER_PART = 20_000
 BYTES_PER_PART = 2**23
@@ -55,6 +55,8 @@ TARGET_FOLDERS = (Path("fixtures") / "brokers", Path("fixtures") / "clients")
 Row = Mapping[str, Any]
 
 
+ADDRESS = "address"
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""
 _SELDOM = ("language", "like", "folder", "commit")

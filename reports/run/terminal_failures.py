@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clauses.catalogue import Level, Role
-from reports.escaping import printable
 from reports.grid.bugs import client_cause
 from reports.records import (
     FACTS_FILE,
@@ -27,8 +26,10 @@ from reports.records import (
 from reports.repeats import ShownBy
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
-from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
-from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
+from reports.run.run_writer import ADDRESS
+from reports.run.terminal_lines import MARKUP, Line, rows_of, shortened
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
 
 MAX_SHOWN = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""

@@ -9,9 +9,8 @@ The suite chooses the file names. Only the contents come from a run, and their s
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -24,71 +23,23 @@ from reports.grid.history_tables import leaves_open, stored_facts
 from reports.grid.products import owner_of
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE, Verdict
 from reports.repeats import ShownBy
+from reports.run.conversation import ByteRow, ConversationPart
 from reports.run.failures import READS_FACTS
-from reports.run.hex_dump import BARE_ANSWER
-from reports.site.byte_tables import (
-    ByteRow,
-    ExpectedAnswer,
-    Part,
-    expected_answers,
-    first_divergence,
-    in_fields_of,
-    read_dump,
-)
+from reports.run.stored_conversation import stored_conversation
+from reports.site.byte_comparison import ByteComparison, compare, first_divergence
+from reports.site.expected_answers import expected_answers
 from reports.site.rendering import Site
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.failure_rows import KeptFailure, Neighbour
 from reports.tables.target_rows import GridTarget
 
-_CONTEXT = 2
-_MAX_ONE_SIDED = 3
-_MAX_ROWS = 60
+_MAX_UNFOLDED_ROWS = 60
 _MAX_BYTE_ROWS = 400
 """Fields of all messages together that a page shows; `exchange.txt` has them all."""
 _MAX_SCRIPT = 64 * 1024
 _SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
-
 _MAX_FILE_BYTES = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """One field in both responses.
-
-    Attributes:
-        path: the field.
-        expected: the field in the reference broker's response; None if missing.
-        actual: the field in the target's response; None if missing.
-        differs: whether they differ.
-        gap: what was left out before it, in words.
-    """
-
-    path: str
-    expected: ByteRow | None
-    actual: ByteRow | None
-    differs: bool
-    gap: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByteComparison:
-    """Both responses to one request side by side, field by field."""
-
-    number: int
-    expected: ExpectedAnswer
-    actual: str
-    rows: tuple[ComparedRow, ...]
-    left_out: str
-
-    @property
-    def said(self) -> tuple[str, str]:
-        """What came back from either side, with the error code if there is one."""
-        code = next((row for row in self.rows if row.path == "error_code"), None)
-        sides = (code.expected, code.actual) if code else (None, None)
-        words = (self.expected.what, self.actual)
-        expected, actual = (f"{what}, {side.value}" if side else what for what, side in zip(words, sides, strict=True))
-        return expected, actual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +105,7 @@ def _write_failure(
     role = site.folded.role_of(cell)
     is_operation = role == OPERATION
     is_client = is_operation or role == Role.CLIENT
-    parts = read_dump(failure.hex_dump)
+    parts = stored_conversation(stored_facts(failure), failure.hex_dump)
     comparisons = [] if is_client else compare(parts, expected_answers(failure.facts, target))
     files = write_files(failure, site.out_dir)
     has_script = any(name == REPRODUCER_FILE for name, _ in files)
@@ -174,7 +125,7 @@ def _write_failure(
         is_shown_by_time=stored_facts(failure).get("evidence") == ShownBy.TIME,
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
-        longest_shown=_MAX_ROWS,
+        longest_shown=_MAX_UNFOLDED_ROWS,
         parts=shown_rows(_with_marks(parts, comparisons), _MAX_BYTE_ROWS),
         comparisons=comparisons,
         script=failure.reproducer[:_MAX_SCRIPT] if has_script else "",
@@ -191,73 +142,11 @@ def _owner(site: Site, clause: GridClause, column: TargetColumn, role: str) -> t
     return site.names[owner], addresses.target_page(owner)
 
 
-def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[ByteComparison]:
-    """Pair the target's responses with the reference broker's, request by request."""
-    requests = [index for index, part in enumerate(parts) if part.sent]
-    if len(requests) != len(expected):
-        return []
-    comparisons = []
-    for number, (index, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
-        answer = parts[index + 1] if index + 1 < len(parts) and not parts[index + 1].sent else None
-        if wanted.is_bare and answer and any(row.path != BARE_ANSWER for row in answer.rows[1:]):
-            wanted = replace(wanted, rows=in_fields_of(answer.rows, wanted.rows))
-        rows = compared_rows(wanted.rows, answer.rows if answer else [])
-        shown, left_out = _near_differences(rows)
-        comparisons.append(
-            ByteComparison(
-                number=number,
-                expected=wanted,
-                actual=answer.what if answer else "nothing",
-                rows=shown,
-                left_out=left_out,
-            )
-        )
-    return comparisons
-
-
-def compared_rows(expected: Sequence[ByteRow], actual: Sequence[ByteRow]) -> list[ComparedRow]:
-    """Pair the fields of two responses by their path, in the order of the actual one."""
-    wanted = {row.path or f"offset {row.offset}": row for row in expected}
-    got = {row.path or f"offset {row.offset}": row for row in actual}
-    paths = dict.fromkeys((*got, *wanted))
-    rows = []
-    for path in paths:
-        one, other = wanted.get(path), got.get(path)
-        differs = path != "size" and (one is None or other is None or one.data != other.data)
-        rows.append(ComparedRow(path=path, expected=one, actual=other, differs=differs))
-    return rows
-
-
-def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...], str]:
-    """Keep the rows that differ and a few before them: the rest of a long table does not help.
-
-    Returns:
-        The rows, and what was left out after the last, in words.
-    """
-    shown: list[ComparedRow] = []
-    left_out: Counter[str] = Counter()
-    one_sided = 0
-    for index, row in enumerate(rows):
-        lonely = row.expected is None or row.actual is None
-        one_sided = one_sided + 1 if lonely else 0
-        near = any(other.differs for other in rows[index : index + _CONTEXT + 1])
-        if one_sided > _MAX_ONE_SIDED or len(shown) >= _MAX_ROWS:
-            left_out["fields that only one response has" if lonely else "more fields"] += 1
-        elif not near:
-            left_out["equal fields"] += 1
-        else:
-            shown.append(replace(row, gap=_in_words(left_out)))
-            left_out.clear()
-    return tuple(shown), _in_words(left_out)
-
-
-def _in_words(left_out: Counter[str]) -> str:
-    return ", ".join(f"{number} {what}" for what, number in left_out.items())
-
-
-def _with_marks(parts: Sequence[Part], comparisons: Sequence[ByteComparison]) -> list[tuple[Part, int | None]]:
+def _with_marks(
+    parts: Sequence[ConversationPart], comparisons: Sequence[ByteComparison]
+) -> list[tuple[ConversationPart, int | None]]:
     """Return each part with the row to mark: where decoding fails, else where it first diverges."""
-    marked: list[tuple[Part, int | None]] = []
+    marked: list[tuple[ConversationPart, int | None]] = []
     number = 0
     for index, part in enumerate(parts):
         if part.sent:
@@ -270,7 +159,9 @@ def _with_marks(parts: Sequence[Part], comparisons: Sequence[ByteComparison]) ->
     return marked
 
 
-def shown_rows(parts: Iterable[tuple[Part, int | None]], most: int) -> list[tuple[Part, int | None, list[ByteRow]]]:
+def shown_rows(
+    parts: Iterable[tuple[ConversationPart, int | None]], most: int
+) -> list[tuple[ConversationPart, int | None, tuple[ByteRow, ...]]]:
     """Return each part with the rows to show: the conversation's first rows, and all rows up to a mark.
 
     Args:
@@ -285,7 +176,7 @@ def shown_rows(parts: Iterable[tuple[Part, int | None]], most: int) -> list[tupl
     return shown
 
 
-def outline(parts: Iterable[Part]) -> list[tuple[str, int]]:
+def outline(parts: Iterable[ConversationPart]) -> list[tuple[str, int]]:
     """Return what a client asked and what came, in words, each with how often it came in a row."""
     lines: list[str] = []
     for part in parts:

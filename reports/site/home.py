@@ -14,10 +14,10 @@ from reports.grid import addresses
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.products import BrokenRules, Product, those_counted
 from reports.records import OPERATION, SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
-from reports.site.release_pages import releases_in
 from reports.site.rendering import Site
+from reports.site.upgrade_pages import releases_in
 from reports.tables.run_rows import GridRun
-from reports.verdict_labels import CRASHES, SYMBOLS, counted, some_of
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted, some_of
 
 _MAX_TITLES = 3
 

@@ -27,7 +27,7 @@ from reports.grid.product_versions import ProductVersions, versions_of
 from reports.grid.products import Product, products_of
 from reports.records import OPERATION, Verdict
 from reports.tables.cell_rows import GridCell
-from reports.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words, with_doubts
+from reports.wording.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words, with_doubts
 
 NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may contain, even if a target put them into a text."""

@@ -23,11 +23,12 @@ from reports.grid.grid_view import (
 )
 from reports.grid.ranges import short_statement
 from reports.records import OPERATION, Verdict
-from reports.site.grid_columns import BLANK, Block, blocks_of, filters_of, style_rules, worst_of
+from reports.site.filters import filters_of
+from reports.site.grid_columns import BLANK, Block, blocks_of, label_rules, worst_of
 from reports.site.rendering import Site
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.target_names import implementation_name
-from reports.verdict_labels import SYMBOLS, percent
+from reports.wording.verdict_labels import SYMBOLS, percent
 
 _MAX_DAYS = 12
 
@@ -91,7 +92,7 @@ def _write(site: Site, role: str, folded: FoldedGrid) -> None:
         filters=filters,
         source_ids={choice.value: choice.id for choice in filters.sources},
         days=days,
-        rules="\n".join(style_rules(role, folded, blocks, filters, days)),
+        labels=label_rules(role, folded, blocks),
         count=sum(len(source.rows) for source in sources),
     )
 

@@ -1,8 +1,8 @@
 "use strict";
 document.documentElement.classList.add("js");
 
-// Keeps the filters of a grid in the address, counts what they leave, and makes every cell a way to its rule.
-// Hiding is done by the style sheet, so that the page filters without this script as well.
+// Filters the rows and columns of a grid or of the list of rules, keeps the filters in the address, counts what they
+// leave, and makes every cell a way to its rule. Without this script the form is hidden, and everything is shown.
 (() => {
   const form = document.getElementById("filters");
   const grid = document.querySelector("table.grid, table.rules");
@@ -17,6 +17,69 @@ document.documentElement.classList.add("js");
   const find = form.elements.q;
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const chosen = (name) => boxes.filter((box) => box.name === name && box.checked);
+  const values = (name) => chosen(name).map((box) => box.value);
+
+  // The columns of a grid, each with its block: the targets of one product or major, and a cell for all of them if
+  // they are folded. What conforms or does not apply has no class, to keep the page small.
+  const isGrid = grid.matches(".grid");
+  const first = grid.querySelector("thead .range") ? 2 : 1;
+  const heads = isGrid ? [...grid.querySelectorAll("thead tr:last-child th")] : [];
+  const blockOf = (head) => Number(/\bc(\d+)\b/.exec(head.className)[1]);
+  const columns = heads.map((head) => ({ head, block: blockOf(head), isFold: head.matches(".fold") }));
+  const cellsOf = (row) => [...row.cells].slice(first);
+  const verdictOf = (cell) => cell.className || (cell.firstChild ? "conforms" : "not_applicable");
+  const verdicts = new Map(isGrid ? rules.map((row) => [row, cellsOf(row).map(verdictOf)]) : []);
+  const blocks = new Map();
+  columns.forEach(({ head, block, isFold }, index) => {
+    if (!blocks.has(block)) blocks.set(block, { name: "", verdicts: new Set() });
+    if (isFold) blocks.get(block).name = head.dataset.block;
+    else for (const row of rules) blocks.get(block).verdicts.add(verdicts.get(row)[index].replace("blank", "not_applicable"));
+  });
+  if (rules.length < rows.length) for (const block of blocks.values()) block.verdicts.add("not_applicable");
+  const releases = boxes.filter((box) => box.name === "release");
+  const isChosen = (block) => !chosen("release").length || Boolean(releases[block]?.checked);
+
+  // A block of columns stays if it is chosen, and has one of the chosen verdicts in any row.
+  const settleColumns = () => {
+    const states = values("state");
+    const open = new Set(values("open"));
+    const stays = ([block, { verdicts: own }]) => isChosen(block) && (!states.length || states.some((state) => own.has(state)));
+    const shown = new Set([...blocks].filter(stays).map(([block]) => block));
+    const isHidden = (block, isFold) => {
+      const { name } = blocks.get(block);
+      return !shown.has(block) || (name !== "" && isFold === open.has(name));
+    };
+    for (const head of grid.querySelectorAll("thead :is(.fold, .single)")) {
+      head.hidden = isHidden(blockOf(head), head.matches(".fold"));
+    }
+    const hidden = columns.map(({ block, isFold }) => isHidden(block, isFold));
+    for (const row of [...grid.querySelectorAll(".targets tr"), ...rules]) {
+      const own = verdicts.get(row);
+      cellsOf(row).forEach((cell, index) => {
+        cell.hidden = hidden[index];
+        // On a narrow screen, where a row is a card, only the chosen cells are left in it.
+        cell.toggleAttribute("data-other", Boolean(states.length && own && !states.includes(own[index])));
+      });
+    }
+  };
+
+  // A row stays if it has one of the chosen values of each kind; a verdict counts in the chosen columns alone.
+  const hasState = (row, states) => {
+    if (!isGrid) return states.some((state) => row.classList.contains(`has-${state}`));
+    const own = verdicts.get(row) ?? [];
+    return own.some((verdict, index) => states.includes(verdict) && isChosen(columns[index].block));
+  };
+  const isKept = (row) => {
+    const [states, levels, roles, sources] = ["state", "level", "role", "source"].map(values);
+    const words = find.value.toLowerCase().split(/\s+/);
+    return (!states.length || hasState(row, states))
+      && (!levels.length || levels.some((level) => row.classList.contains(level)))
+      && (!roles.length || roles.some((role) => row.classList.contains(`binds-${role}`)))
+      && (!sources.length || chosen("source").some((box) => row.parentElement.matches(`.rows-${box.id}`)))
+      && (!since?.value || row.dataset.changed >= since.value)
+      && words.every((word) => texts.get(row).includes(word));
+  };
 
   const read = () => {
     const wanted = new URLSearchParams(location.search || location.hash.replace(/^#\?/, ""));
@@ -46,10 +109,10 @@ document.documentElement.classList.add("js");
 
   const visible = (element) => element.getClientRects().length > 0;
 
-  // A row stays if it has every word that is searched; the heading of a source goes with its last row.
+  // The heading of a source goes with its last row.
   const settle = () => {
-    const words = find.value.toLowerCase().split(/\s+/);
-    for (const row of rows) row.hidden = !words.every((word) => texts.get(row).includes(word));
+    if (isGrid) settleColumns();
+    for (const row of rows) row.hidden = !isKept(row);
     for (const body of bodies) body.hidden = false;
     const left = rows.filter(visible);
     const kept = new Set(left.map((row) => row.parentElement));
@@ -74,17 +137,15 @@ document.documentElement.classList.add("js");
 
   read();
   settle();
-  if (!grid.matches(".grid")) return;
+  if (!isGrid) return;
 
-  const heads = [...grid.querySelectorAll("thead tr:last-child th")];
   grid.addEventListener("click", (event) => {
     if (event.target.closest("a") || String(getSelection())) return;
     const fold = event.target.closest("th.fold");
     if (fold) boxes.find((box) => box.name === "open" && box.value === fold.dataset.block)?.click();
     const cell = event.target.closest(".clauses tr:not(.absent) td");
     if (!cell) return;
-    const place = cell.cellIndex - (grid.querySelector("td.range") ? 2 : 1);
-    const target = heads[place]?.querySelector("a");
+    const target = heads[cell.cellIndex - first]?.querySelector("a");
     const anchor = target ? `#${target.getAttribute("href").replace(/^targets\//, "").replace(/\.html$/, "")}` : "";
     location.href = cell.parentElement.querySelector("th a").getAttribute("href") + anchor;
   });

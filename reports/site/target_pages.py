@@ -26,11 +26,11 @@ from reports.grid.products import Product, library_of, owner_of
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.site.drill_down import in_order, page_of
 from reports.site.failure_pages import script_addresses
-from reports.site.release_pages import neighbours_of, releases_in
 from reports.site.rendering import Site
+from reports.site.upgrade_pages import neighbours_of, releases_in
 from reports.tables.cell_rows import GridClause
 from reports.tables.run_rows import GridRun
-from reports.verdict_labels import counted, verdict_word
+from reports.wording.verdict_labels import counted, verdict_word
 
 _MAX_SHOWN = 24 * 1024
 """A longer text of an issue, with a client's script in it, is shown without the script."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reference_model.profiles.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.addresses import BADGE_OF_ALL, badge_of_source
-from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedGrid, TargetColumn, listener_order
 from reports.records import OPERATION, UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.judged_examples import LATENCY_BUCKETS_PER_OCTAVE
@@ -20,11 +18,8 @@ from reports.site.rendering import MAX_RUNS, Site
 from reports.tables.history_rows import Latency, Speed
 
 _QUANTILES = (0.5, 0.95, 0.99)
-
-
 FEW_EXAMPLES = 10
 """A verdict that rests on fewer examples is thin evidence."""
-_MODEL = "MODEL"
 _MEANINGS = {
     Verdict.CONFORMS: "Every response follows the rule, in as many examples as the grid says. Another example might break it.",
     Verdict.VIOLATES: "At least one response breaks the rule, and the violation is not declared as known. The number counts distinct failures.",
@@ -98,8 +93,6 @@ class GridEvidence:
 
     Attributes:
         examples: how many examples its runs recorded.
-        predicted: how many examples of Apache Kafka had an outcome that the reference model predicts, of how many; None
-            if no rule of the model was judged.
         kept: how many cells conform, operations left out.
         thin: how many of them rest on fewer than `FEW_EXAMPLES` examples.
         unsettled: how many cells apply but could not be judged.
@@ -109,7 +102,6 @@ class GridEvidence:
     """
 
     examples: int
-    predicted: tuple[int, int] | None
     kept: int
     thin: int
     unsettled: int
@@ -131,7 +123,6 @@ def evidence_of(folded: FoldedGrid) -> GridEvidence:
     kept = [cell for cell in cells if cell.verdict is Verdict.CONFORMS]
     return GridEvidence(
         examples=sum(run.example_rows for run in runs),
-        predicted=_predicted(folded.grid),
         kept=len(kept),
         thin=sum(sum(entry.row.examples for entry in cell.listeners if entry.row) < FEW_EXAMPLES for cell in kept),
         unsettled=sum(cell.verdict in UNSETTLED_VERDICTS for cell in cells),
@@ -139,14 +130,6 @@ def evidence_of(folded: FoldedGrid) -> GridEvidence:
         tiers=tuple(dict.fromkeys(run.tier for run in runs)),
         listeners=tuple(dict.fromkeys(entry.listener for entry in folded.grid.targets)),
     )
-
-
-def _predicted(grid: Grid) -> tuple[int, int] | None:
-    kafka = {entry.target for entry in grid.targets if entry.implementation == APACHE_KAFKA}
-    model = {clause.clause for clause in grid.clauses if clause.source == _MODEL}
-    judged = [cell for cell in grid.cells if cell.clause in model and cell.target in kafka]
-    examples = sum(cell.examples for cell in judged)
-    return (sum(cell.conforms for cell in judged), examples) if examples else None
 
 
 def write_why(site: Site) -> None:
@@ -184,7 +167,6 @@ def write_why(site: Site) -> None:
             (title, address)
             for title, address in (
                 ("JUnit XML", addresses.JUNIT),
-                ("Allure results", addresses.ALLURE_RESULTS),
                 ("violations as JSON", addresses.VIOLATIONS),
                 ("summary for a pull request", addresses.SUMMARY),
                 ("changes as an Atom feed", addresses.FEED),

@@ -17,10 +17,11 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_table, read_history_tables
 from reports.grid.table_rows import GRID_FILE, inputs_sha256
-from reports.hash_list import hashes_of
 from reports.records import TABLES_FOLDER
-from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
-from reports.site.whole_site import StatementWithoutEvidence, render_site
+from reports.run_folders.hash_list import hashes_of
+from reports.run_folders.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
+from reports.site.build import render_site
+from reports.site.evidence_check import StatementWithoutEvidence
 from reports.tables.all_tables import ROW_KEYS
 from reports.verify.verification import GridDifference, rows_of
 from wire.foreign_json import read_foreign_json

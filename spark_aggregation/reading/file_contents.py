@@ -7,7 +7,7 @@ dictionary-encoded. The result is small whatever the file holds: its hash, its r
 Spark's own reader and aggregation take several times as long for the same work.
 
 A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows. So does
-one beyond the limits of `reports.run_limits`, of which no more is read than the limits allow.
+one beyond the limits of `reports.run_folders.run_limits`, of which no more is read than the limits allow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from reports.arrow_schemas import arrow_schema, has_columns
 from reports.record_columns import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
 from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase
-from reports.run_limits import MAX_ENTRIES, MAX_UNPACKED_BYTES, excess_of, limit
+from reports.run_folders.run_limits import MAX_ENTRIES, MAX_UNPACKED_BYTES, excess_of, limit
 
 MAX_COMPARED = 32
 """Examples with a higher number are not compared with those of other targets.

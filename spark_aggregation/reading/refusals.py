@@ -1,4 +1,4 @@
-"""The rules of `reports.run_refusals` as columns, for many run folders at once.
+"""The rules of `reports.run_folders.run_refusals` as columns, for many run folders at once.
 
 `history.facts.ingest` applies them.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from clauses.catalogue import Role
 from reports.records import EXAMPLE_VERDICTS, GATING_LEVELS, RECORD_SCHEMA_VERSION, Phase, Verdict
-from reports.run_refusals import (
+from reports.run_folders.run_refusals import (
     BEYOND_LIMITS,
     CHANGED_FILE,
     CLIENTS_IN_ROWS,
@@ -61,8 +61,8 @@ def refusals(headers: DataFrame, partials: DataFrame, contents: DataFrame, known
 
     Returns:
         One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
-        `reports.run_refusals.RunRefusal`; null if the folder counts or is a copy of a run that counts), `reason` (a
-        sentence for readers).
+        `run_refusals.RunRefusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
+        for readers).
     """
     per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
     found = (

@@ -24,11 +24,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from reports.record_paths import fault_of_path, shown_path
 from reports.records import HEADER_FILE, MACHINES_FOLDER
-from reports.refused_runs import RefusedRun
-from reports.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
-from reports.run_refusals import SPECIAL_ROOT, UNUSABLE_NAME, RunRefusal
+from reports.run_folders.record_paths import fault_of_path, shown_path
+from reports.run_folders.refused_runs import RefusedRun
+from reports.run_folders.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
+from reports.run_folders.run_refusals import SPECIAL_ROOT, UNUSABLE_NAME, RunRefusal
 from spark_aggregation.errors import PathNotFound, check_path
 from spark_aggregation.reading.file_contents import CONTENTS, PARTIAL_KEYS, read_contents
 from spark_aggregation.reading.schema import HEADER

@@ -17,7 +17,7 @@ from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
-from reports.verdict_labels import CRASH_KINDS
+from reports.wording.verdict_labels import CRASH_KINDS
 from tests.conformance.judged_properties import (
     MUST,
     PIN,

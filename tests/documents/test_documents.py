@@ -161,7 +161,7 @@ def test_every_export_is_documented() -> None:
     """`docs/exports.md` says who uses each file of a grid."""
     text = (REPOSITORY / "docs" / "exports.md").read_text(encoding="utf-8")
     exports = [
-        *(addresses.FEED, addresses.JUNIT, addresses.ALLURE_RESULTS, addresses.VIOLATIONS),
+        *(addresses.FEED, addresses.JUNIT, addresses.VIOLATIONS),
         *(addresses.SUMMARY, addresses.TABLE_SCHEMA, addresses.BADGE_OF_ALL),
     ]
     assert [each for each in exports if each.removeprefix("exports/") not in text] == []

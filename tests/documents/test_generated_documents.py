@@ -14,7 +14,7 @@ from PIL import Image
 
 from fixtures.run_size import RUN_SIZES, Kind
 from reference_model.profiles.profile import APACHE_KAFKA, FOLDER
-from reports.site.release_pages import RECORDED_COLUMNS
+from reports.site.advertised_page import RECORDED_COLUMNS
 from reports.site.rendering import Site
 from tests.conformance.suite_runs import REPOSITORY
 from wire.read_only import READ_ONLY, ReadOnlyApi

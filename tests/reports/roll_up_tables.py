@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.arrow_schemas import table_schemas
-from reports.run.hex_dump import dump_answer, dump_request
+from reports.run.conversation import ConversationPart
+from reports.run.frame_rows import answer_rows, request_rows
+from reports.run.hex_dump import conversation_text
 
 INPUTS_SHA256 = "5" * 64
 """The hash of its inputs that every table carries."""
@@ -108,14 +110,13 @@ def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dic
         "verdict": "violates",
         "smallest_example": 7,
         "facts": json.dumps({"sent": [{"connection": 0, "data": REFUSED_REQUEST.hex()}]}),
-        "hex_dump": "\n".join(
+        "hex_dump": conversation_text(
             (
-                "connection 0: sent",
-                *dump_request(REFUSED_REQUEST),
-                "connection 0: answer",
-                *dump_answer(WRONG_ANSWER, api_version=3),
-                "",
-                "connection 0: closed by us",
+                ConversationPart(connection=0, what="sent", rows=request_rows(REFUSED_REQUEST)),
+                ConversationPart(
+                    connection=0, what="answer", rows=answer_rows(WRONG_ANSWER, api_version=3), ends_step=True
+                ),
+                ConversationPart(connection=0, what="closed by us"),
             )
         ),
         "reproducer": "print('again')\n",

@@ -11,9 +11,9 @@ from clauses.catalogue import Role
 from reports.records import Verdict
 from reports.repeats import Repeats, Tally
 from reports.run.exit_status import ExitStatus, exit_status_of, reason_of
-from reports.run.recorder import NOT_CHOSEN, RunRecorder, vacuous_clients
+from reports.run.recorder import NOT_CHOSEN, RunRecorder, remarks, vacuous_clients
 from reports.run.run_summary import summary_markdown
-from reports.run.terminal import remarks, verdict_table
+from reports.run.verdict_table import verdict_table
 from tests.reports.recorders import (
     SIGNATURE,
     example_of,

@@ -26,9 +26,10 @@ from reports.run.failures import (
     render_reproducer,
     signature_of,
 )
-from reports.run.hex_dump import FIRST_STEPS, LAST_STEPS, render_play
+from reports.run.hex_dump import conversation_text
 from reports.run.packet_capture import render_capture
-from reports.site.byte_tables import read_dump
+from reports.run.recorded_conversation import FIRST_STEPS, LAST_STEPS, conversation_with_client
+from reports.run.stored_conversation import read_dump
 from strategies.api_versions import build_request
 from tests.reference_model.clients.recordings import asked, opened, recorded
 from tests.reports.recorders import SIGNATURE, key_of
@@ -259,7 +260,7 @@ def test_dump_names_both_sides() -> None:
 def test_error_of_a_response_is_named() -> None:
     """The heading of a response to ApiVersions names its error code."""
     refused = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
-    dump = render_play(steps_of(recorded(asks(response=refused))))
+    dump = conversation_text(conversation_with_client(steps_of(recorded(asks(response=refused)))))
     assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
 
 
@@ -281,7 +282,7 @@ def test_equal_responses_are_dumped_once() -> None:
 def test_a_long_play_is_dumped_in_part() -> None:
     """Of several hundred requests the first and the last are dumped."""
     first = steps()[0]
-    dump = render_play([replace(first, connection=number) for number in range(100)])
+    dump = conversation_text(conversation_with_client([replace(first, connection=number) for number in range(100)]))
     assert dump.count("client sent") == FIRST_STEPS + LAST_STEPS
     assert "40 steps are left out here; exchange.pcap has all" in dump
 

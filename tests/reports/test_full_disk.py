@@ -18,13 +18,13 @@ import pytest
 
 from reports import plugin
 from reports.plugin import folder_for_runs
-from reports.record_paths import fault_of_absolute_path, fault_of_path, shown_path
 from reports.records import Verdict
-from reports.refused_runs import RunRefused
 from reports.run import run_writer
 from reports.run.exit_status import exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import read_run_header
+from reports.run_folders.record_paths import fault_of_absolute_path, fault_of_path, shown_path
+from reports.run_folders.refused_runs import RunRefused
 from tests.broken_run_folders import NOT_UTF8, write_whole_run
 from tests.reports.recorders import example_of, finished_session, key_of, recorder_for
 
@@ -116,7 +116,7 @@ def test_records_that_cannot_be_read_again_are_a_fault_of_ours(
     """A client may have taken the permission away: the run ends with 10 and a sentence, and with no traceback."""
     recorder.judged(example_of(Verdict.CONFORMS))
     closed = Mock(side_effect=PermissionError(errno.EACCES, os.strerror(errno.EACCES), "x"))
-    monkeypatch.setattr("reports.hash_list.sha256_of", closed)
+    monkeypatch.setattr("reports.run_folders.hash_list.sha256_of", closed)
     recorder.finish(0)
     folder = recorder.writer.folder
     assert recorder.writer.fault == (f"the records in {folder} could not be read again: {os.strerror(errno.EACCES)}")

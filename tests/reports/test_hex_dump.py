@@ -5,19 +5,16 @@ The frames are complete, truncated or undecodable.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from reports.run.hex_dump import (
-    dump_answer,
-    dump_answer_of,
-    dump_request,
-    layout_of_answer,
-    render_exchange,
-)
+from reports.run.conversation import ByteRow
+from reports.run.frame_rows import answer_rows, answer_rows_of, layout_of_answer, request_rows
+from reports.run.hex_dump import conversation_text, row_lines
+from reports.run.recorded_conversation import conversation_with_broker
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
@@ -43,12 +40,12 @@ def notes_of(lines: list[str]) -> list[str]:
 def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
     """Return the dump's lines for a request and its response; `answer` is in hexadecimal, without size prefix."""
     exchange = Exchange(request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray)
-    return [line for line in render_exchange([step_of(exchange)]).splitlines() if line]
+    return [line for line in conversation_text(conversation_with_broker([step_of(exchange)])).splitlines() if line]
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:
     """Each field of a valid response has a line with its offset, bytes, path and value."""
-    assert dump_answer(WHOLE, api_version=1) == [
+    assert row_lines(answer_rows(WHOLE, api_version=1)) == [
         "       0  00 00 00 1a                                      size = 26",
         "       4  00 00 00 07                                      correlation_id = 7",
         "       8  00 00                                            error_code = NONE (0)",
@@ -65,7 +62,7 @@ def test_good_answer_is_dumped_field_by_field() -> None:
 
 def test_truncated_answer_is_marked_where_it_ends() -> None:
     """The decodable part of a truncated response is annotated; the rest is marked with what is missing."""
-    assert dump_answer(b"\0\0\0\x0d" + WHOLE[4:17], api_version=1) == [
+    assert row_lines(answer_rows(b"\0\0\0\x0d" + WHOLE[4:17], api_version=1)) == [
         "       0  00 00 00 0d                                      size = 13",
         "       4  00 00 00 07                                      correlation_id = 7",
         "       8  00 00                                            error_code = NONE (0)",
@@ -78,7 +75,7 @@ def test_truncated_answer_is_marked_where_it_ends() -> None:
 
 def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
     """The bytes from the first undecodable field onwards are marked, with the reason and the offsets."""
-    assert dump_answer(bytes.fromhex("0000000c 00000007 0000 ffffffff 0000"), api_version=0) == [
+    assert row_lines(answer_rows(bytes.fromhex("0000000c 00000007 0000 ffffffff 0000"), api_version=0)) == [
         "       0  00 00 00 0c                                      size = 12",
         "       4  00 00 00 07                                      correlation_id = 7",
         "       8  00 00                                            error_code = NONE (0)",
@@ -89,13 +86,13 @@ def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
 
 def test_surplus_bytes_are_shown() -> None:
     """Bytes after the body of a response are marked as such."""
-    surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
+    surplus = row_lines(answer_rows(WHOLE + b"\xaa\xbb", api_version=1))
     assert surplus[-1] == ("      30  aa bb                                            after the body")
 
 
 def test_long_fields_take_several_lines() -> None:
     """A field of more than sixteen bytes continues in lines without a note."""
-    assert dump_request(build_request(version=0).data) == [
+    assert row_lines(request_rows(build_request(version=0).data)) == [
         "       0  00 00 00 1b                                      size = 27",
         "       4  00 12                                            request_api_key = 18",
         "       6  00 00                                            request_api_version = 0",
@@ -107,10 +104,10 @@ def test_long_fields_take_several_lines() -> None:
 
 def test_request_of_another_api_is_dumped_in_its_layout() -> None:
     """The header is followed by the fields of the body; without a layout they are shown as not decoded."""
-    assert dump_request(HANDSHAKE.data, HANDSHAKE.layout)[-1] == (
+    assert row_lines(request_rows(HANDSHAKE.data, HANDSHAKE.layout))[-1] == (
         "      31  00 05 50 4c 41 49 4e                             mechanism = 'PLAIN'"
     )
-    assert dump_request(HANDSHAKE.data)[-1] == (
+    assert row_lines(request_rows(HANDSHAKE.data))[-1] == (
         "      31  00 05 50 4c 41 49 4e                             not decoded"
     )
 
@@ -119,12 +116,12 @@ def test_request_of_another_api_is_dumped_in_its_layout() -> None:
 def test_handshake_of_any_version_is_dumped(version: int) -> None:
     """A version that has no layout is dumped in the nearest one."""
     sent = handshake_request(version=version)
-    assert "mechanism = 'PLAIN'" in "\n".join(dump_request(sent.data, sent.layout))
+    assert "mechanism = 'PLAIN'" in "\n".join(row_lines(request_rows(sent.data, sent.layout)))
 
 
 def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
     """Fields are shown with their names, and error codes with their names."""
-    assert dump_answer_of(HANDSHAKE_ANSWER, LAYOUT) == [
+    assert row_lines(answer_rows_of(HANDSHAKE_ANSWER, LAYOUT)) == [
         "       0  00 00 00 11                                      size = 17",
         "       4  00 00 00 11                                      correlation_id = 17",
         "       8  00 21                                            error_code = UNSUPPORTED_SASL_MECHANISM (33)",
@@ -135,27 +132,27 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
 
 def test_tags_of_header_and_body_are_distinguished() -> None:
     request = minimal_request(LIST_GROUPS, 3)
-    assert notes_of(dump_request(request.data, request.layout))[-2:] == [
+    assert notes_of(row_lines(request_rows(request.data, request.layout)))[-2:] == [
         "header.tagged_fields = 0",
         "tagged_fields = 0",
     ]
     cut_off = bytes.fromhex("00000005 00000007 01")
-    (*_, in_header) = notes_of(dump_answer_of(cut_off, LIST_GROUPS.layout(3)))
+    (*_, in_header) = notes_of(row_lines(answer_rows_of(cut_off, LIST_GROUPS.layout(3))))
     assert in_header.startswith("<-- header.tagged_fields")
 
 
 @pytest.mark.parametrize(
-    ("whole", "dump"),
+    ("whole", "rows_of"),
     [
-        pytest.param(WHOLE, partial(dump_answer, api_version=1), id="answer"),
-        pytest.param(HANDSHAKE_ANSWER, partial(dump_answer_of, layout=LAYOUT), id="another-api"),
-        pytest.param(build_request(version=3).data, dump_request, id="request"),
+        pytest.param(WHOLE, partial(answer_rows, api_version=1), id="answer"),
+        pytest.param(HANDSHAKE_ANSWER, partial(answer_rows_of, layout=LAYOUT), id="another-api"),
+        pytest.param(build_request(version=3).data, request_rows, id="request"),
     ],
 )
-def test_every_beginning_is_dumped_whole(whole: bytes, dump: Callable[[bytes], list[str]]) -> None:
+def test_every_beginning_is_dumped_whole(whole: bytes, rows_of: Callable[[bytes], Sequence[ByteRow]]) -> None:
     """However early a request or response ends, every byte of it is in the dump, once and in order."""
     for end in range(len(whole)):
-        dumped = "".join(line[10:57] for line in dump(whole[:end]))
+        dumped = "".join(line[10:57] for line in row_lines(rows_of(whole[:end])))
         assert bytes.fromhex(dumped) == whole[:end], end
 
 
@@ -189,7 +186,11 @@ def test_dump_tells_what_was_done() -> None:
         Step(connection=1, pause_s=0.31),
         Step(connection=0),
     ]
-    lines = [line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")]
+    lines = [
+        line
+        for line in conversation_text(conversation_with_broker(steps)).splitlines()
+        if line and not line.startswith(" ")
+    ]
     assert lines == [
         "connection 0: written in pieces of 3, 50 bytes",
         "connection 0: sent",
@@ -201,7 +202,7 @@ def test_dump_tells_what_was_done() -> None:
         "connection 0: closed by us",
     ]
     stray = "       0  de ad                                            belongs to no response\n"
-    text = render_exchange(steps)
+    text = conversation_text(conversation_with_broker(steps))
     assert stray in text
     sentinel = text.partition("the next request, which")[2]
     assert "client_id = 'sentinel'\n  the next request: unanswered\n" in sentinel
@@ -211,7 +212,9 @@ def test_dump_tells_that_the_sentinel_was_answered_first() -> None:
     """A response that was overtaken is shown with these words, and so is the sentinel."""
     overtaken = replace(answered(ANSWER), arrival=Arrival.LATE)
     pieces = (overtaken.request.data + sentinel_for(7).data,)
-    text = render_exchange([Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)])
+    text = conversation_text(
+        conversation_with_broker([Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)])
+    )
     assert "connection 0: answer, late, after the response to the next request\n" in text
     assert "  the next request: answered first\n" in text
 

@@ -27,7 +27,7 @@ from reports.run.packet_capture import (
     SILENCE_MS,
     render_capture,
 )
-from reports.run_limits import MAX_FILE_BYTES
+from reports.run_folders.run_limits import MAX_FILE_BYTES
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import encode_frame

@@ -5,22 +5,21 @@ This also holds if a violation in the cell is declared.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
-from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.exports.single_run import grid_of_run
+from reports.exports.single_run_failures import failures_of_run
 from reports.grid import addresses
-from reports.grid.addresses import ALLURE_RESULTS, JUNIT, SUMMARY
+from reports.grid.addresses import JUNIT, SUMMARY
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal_failures import failure_lines
-from reports.site.whole_site import render_site
+from reports.site.build import render_site
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for
 from tests.run_folders import clause_entry
 
@@ -78,13 +77,6 @@ def _clause_page(outputs: Outputs, clause: str) -> str:
     return (outputs.site / addresses.clause_page(clause)).read_text()
 
 
-def _allure_messages(outputs: Outputs, clause: str) -> str:
-    with ZipFile(outputs.site / ALLURE_RESULTS) as archive:
-        names = (name for name in archive.namelist() if name.endswith("-result.json"))
-        results = [json.loads(archive.read(name)) for name in names]
-    return "\n".join(result["statusDetails"]["message"] for result in results)
-
-
 @pytest.mark.parametrize("clause", REASONS)
 @pytest.mark.parametrize(
     "text_of",
@@ -97,7 +89,6 @@ def _allure_messages(outputs: Outputs, clause: str) -> str:
         pytest.param(_site_file("exports/cells.json"), id="cells-json"),
         pytest.param(_site_file("exports/cells.csv"), id="cells-csv"),
         pytest.param(_site_file(JUNIT), id="junit"),
-        pytest.param(_allure_messages, id="allure"),
         pytest.param(_clause_page, id="clause"),
         pytest.param(_cell_page, id="cell-page"),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from reports.records import Verdict, cell_verdict, failure_verdict
-from reports.verdict_labels import BROKER_DOUBT, percent, with_doubts
+from reports.wording.verdict_labels import BROKER_DOUBT, percent, with_doubts
 
 CONFORMS, VIOLATES = Verdict.CONFORMS, Verdict.VIOLATES
 NOTE, DOUBT = Verdict.INFORMATIONAL, Verdict.INCONCLUSIVE

@@ -20,11 +20,8 @@ from reference_model.clients.scripts.script import (
     all_connections,
     one_node,
 )
-from reference_model.clients.scripts.scripted_cluster import (
-    ScriptedCluster,
-    ScriptedConnection,
-    Write,
-)
+from reference_model.clients.scripts.scripted_cluster import ScriptedCluster
+from reference_model.clients.scripts.scripted_connection import ScriptedConnection, Write
 from strategies.api_versions import build_request
 from strategies.cluster_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of

@@ -11,11 +11,11 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import catalogue
 from reports.records import Verdict
-from reports.refused_runs import RunRefused
 from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_folder import read_run_header
 from reports.run.run_writer import RunWriter
+from reports.run_folders.refused_runs import RunRefused
 from reports.run_schema import run_schema
 from tests.broken_run_folders import BROKEN, EXPLAINED, OTHER_SUITES, ROWS, write_whole_run
 from tests.reports.recorders import example_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reports import run_refusals
-from reports.run_refusals import (
+from reports.run_folders import run_refusals
+from reports.run_folders.run_refusals import (
     CHANGED_FILE,
     INVALID_HEADER,
     ROW_COUNT_DIFFERS,

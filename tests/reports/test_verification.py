@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.arrow_schemas import table_schemas
-from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
-from reports.site.whole_site import StatementWithoutEvidence, build_site, read_tables
+from reports.run_folders.hash_list import HASH_LIST, hashes_of, write_hash_list
+from reports.site.build import build_site, read_tables
+from reports.site.evidence_check import StatementWithoutEvidence
 from reports.tables.all_tables import ROW_KEYS
 from reports.verify.page_verification import differing_pages
 from reports.verify.verification import (

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
-from reports import run_limits
+from reports.run_folders import run_limits
 from spark_aggregation.reading import file_contents
 from spark_aggregation.reading.file_contents import (
     CONTENTS,

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reports import run_limits
-from reports.refused_runs import REFUSED_FILE, RunLists, RunRefused
 from reports.run.run_folder import read_run_header
-from reports.run_refusals import RunRefusal
+from reports.run_folders import run_limits
+from reports.run_folders.refused_runs import REFUSED_FILE, RunLists, RunRefused
+from reports.run_folders.run_refusals import RunRefusal
 from spark_aggregation.job import command
 from spark_aggregation.reading import run_files
 from spark_aggregation.reading.run_files import Screened, screened

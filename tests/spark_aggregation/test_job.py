@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from reports.grid.table_rows import inputs_sha256
 from reports.records import Verdict
-from reports.site.whole_site import build_site, read_tables
+from reports.site.build import build_site, read_tables
 from spark_aggregation.job import command, stderr_held_back
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run

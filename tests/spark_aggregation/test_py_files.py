@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.suite_command import CannotWork
+from reports.command_line.suite_command import CannotWork
 from spark_aggregation.py_files import ARCHIVE, SCRIPTS, command
 
 

@@ -196,7 +196,7 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(dir / "tmp8x2_j1qk"))
         return io.BytesIO()
 
-    monkeypatch.setattr("reports.suite_command.TemporaryFile", file_in)
+    monkeypatch.setattr("reports.command_line.suite_command.TemporaryFile", file_in)
     return folder
 
 

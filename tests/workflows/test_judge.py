@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from fixtures.registry.targets import BROKERS_FOLDER, load_target
-from reports.distribution import COMMIT_VARIABLE
+from reports.command_line.distribution import COMMIT_VARIABLE
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.judge import (
     IMAGE_TARGET,

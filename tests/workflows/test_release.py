@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reports.suite_command import CannotWork
+from reports.command_line.suite_command import CannotWork
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.release import main, notes_of, version_in
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reference_model.profiles.known_apis import Range, known_apis, name_of
 from reference_model.profiles.version_tables import Ranges
-from reports.escaping import printable
+from reports.wording.escaping import printable
 from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
 
 

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import RequestChange, Support
-from reports.escaping import printable
-from reports.verdict_labels import counted
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import counted
 from upgrade.api_versions.client_requests import ClientRequests
 from upgrade.api_versions.cluster_tables import ClusterTables
 from upgrade.api_versions.features import FeatureVerdict, Usable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reports.escaping import markdown_text
 from reports.release_changes.sections import sections_of
 from reports.release_changes.steps import SOURCES
 from reports.release_changes.upgrade import Upgrade
+from reports.wording.escaping import markdown_text
 
 
 def upgrade_markdown(upgrade: Upgrade) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fixtures.process_end import ended_in_words
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
-from reports.escaping import printable
-from reports.verdict_labels import counted
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
 from upgrade.prediction.releases import Release

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from reference_model.profiles.known_apis import label_of
-from reports.escaping import markdown_text, printable
 from reports.records import Verdict
 from reports.site.watch_page import WatchedClient, write_watch_page
-from reports.verdict_labels import counted
+from reports.wording.escaping import markdown_text, printable
+from reports.wording.verdict_labels import counted
 from upgrade.prediction.prediction import PredictedOutcome, request_name
 from upgrade.prediction.report import (
     SHOWN_BYTES,

@@ -6,7 +6,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.escaping import printable
+from reports.wording.escaping import printable
 from upgrade.prediction.prediction import PredictedOutcome, Prediction
 from upgrade.prediction.report import (
     NO_CLIENT,

@@ -18,7 +18,7 @@ from itertools import islice
 from fixtures.client.addresses import Address
 from fixtures.recording_proxy.frame_reader import Decoder
 from reference_model.profiles.known_apis import label_of
-from reports.escaping import cut
+from reports.wording.escaping import cut
 from upgrade.prediction.observed_requests import MAX_NOTES
 from upgrade.prediction.releases import Release
 from upgrade.watching.pending_requests import PendingRequests

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
-from reports.suite_command import SuiteCommand
 from workflows.compatibility.collecting import collect
 from workflows.compatibility.data import DATA_FILE, Compatibility, write_data
 from workflows.compatibility.document import DOCUMENT, FINDINGS, document

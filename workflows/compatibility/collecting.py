@@ -16,7 +16,6 @@ from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
-from reports.escaping import one_line
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import failures_by_run
@@ -28,6 +27,7 @@ from reports.release_changes.upgrade import upgrade_between
 from reports.repeats import FailureClass
 from reports.tables.failure_rows import KeptFailure
 from reports.tables.target_names import implementation_name
+from reports.wording.escaping import one_line
 from upgrade.planning.release_names import ends_named
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
 from reference_model.profiles.profile import line_of
-from reports.escaping import markdown_text
-from reports.verdict_labels import CRASHES, counted, some_of
+from reports.wording.escaping import markdown_text
+from reports.wording.verdict_labels import CRASHES, counted, some_of
 from workflows.compatibility.data import (
     Compatibility,
     Counts,

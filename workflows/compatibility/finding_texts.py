@@ -16,13 +16,13 @@ from clauses.catalogue import REFERENCE, source_url
 from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
 from reference_model.profiles.known_apis import known_apis
-from reports.escaping import markdown_code_block, markdown_text, one_line
 from reports.exports.issues import driver_of, reported_of
 from reports.grid.bugs import Evidence, request_of
 from reports.records import FACTS_FILE, REPRODUCER_FILE
 from reports.repeats import ONLY_ONE, FailureClass
 from reports.tables.failure_rows import KeptFailure
-from reports.verdict_labels import CRASH_KINDS, counted
+from reports.wording.escaping import markdown_code_block, markdown_text, one_line
+from reports.wording.verdict_labels import CRASH_KINDS, counted
 from wire.foreign_json import read_foreign_json
 from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding

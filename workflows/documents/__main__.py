@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from reports.suite_command import SuiteCommand
+from reports.command_line.suite_command import SuiteCommand
+from workflows.documents.records_schema import records_schema
 from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
-from workflows.documents.schemas import records_schema, table_schema
+from workflows.documents.table_json_schema import table_schema
 
 DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "docs/allowed-outcomes.md": allowed_outcomes,

@@ -17,6 +17,7 @@ from conformance.commands.command_list import GROUPS
 from conformance.commands.judge import OF_PYTEST
 from conformance.commands.suite_options import suite_options
 from reference_model.broker.rules.reaction import Choice
+from reports.wording.markdown_table import markdown_table
 
 VARIABLES: Mapping[str, str] = {
     "CI": "if it is set, each run draws the same examples",
@@ -113,7 +114,5 @@ def _meaning(option: click.Option, of_suite: Mapping[str, str]) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table in Markdown, and an empty one."""
-    yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield from markdown_table(columns, rows)
     yield ""

@@ -22,8 +22,8 @@ import click
 from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from reports.command_line.suite_command import SuiteCommand
 from reports.grid import addresses
-from reports.suite_command import SuiteCommand
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"

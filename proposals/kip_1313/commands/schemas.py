@@ -26,8 +26,8 @@ from proposals.kip_1313.schema_rules import (
     problems_in_request_header,
     problems_together,
 )
-from reports.escaping import printable
-from reports.verdict_labels import counted
+from reports.wording.escaping import printable
+from reports.wording.verdict_labels import counted
 from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of
 
 SUFFIX = ".json"

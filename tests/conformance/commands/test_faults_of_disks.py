@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from conformance import __main__ as console_script
 from conformance.commands import errors, site, spark_jobs, start, verify, watch
 from conformance.commands import grid as grid_command
-from reports.suite_command import DISK_FAULTS
+from reports.command_line.suite_command import DISK_FAULTS
 from spark_aggregation import job, rejudge_job, request_logs_job
 
 FAULTS = sorted(DISK_FAULTS)
@@ -102,7 +102,7 @@ def test_site_that_cannot_be_written_blames_no_grid(
     path = str(tmp_path / "index.html")
     monkeypatch.setattr(site, "_missing", lambda grid: [])
     monkeypatch.setattr(site, "read_tables", lambda grid, pages: (Mock(), Mock()))
-    monkeypatch.setattr("reports.site.whole_site.draw_machines", Mock(side_effect=OSError(number, "", path)))
+    monkeypatch.setattr("reports.site.build.draw_machines", Mock(side_effect=OSError(number, "", path)))
     ended = CliRunner().invoke(console_script.main, ["site", str(tmp_path)])
     assert (ended.exit_code, ended.output) == (10, f"Error: {path}: {os.strerror(number)}\n")
 

@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
 from conformance.commands import verify
-from reports.hash_list import altered_files, read_hash_list, write_hash_list
-from reports.refused_runs import REFUSED_FILE
+from reports.run_folders.hash_list import altered_files, read_hash_list, write_hash_list
+from reports.run_folders.refused_runs import REFUSED_FILE
 from reports.tables.all_tables import ROW_KEYS
 from reports.verify.verification import GridDifference
 from tests.reports.roll_up_tables import write_tables

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reports.exports.badges import Badge, badge_svg, text_width_px
+from reports.exports.badges import Badge, badge_svg
 from reports.grid.addresses import BADGE_OF_ALL, badge_of_source, badge_of_target
 from tests.reports.exports.grids import HOSTILE, NEW, OLD
 
@@ -50,11 +50,6 @@ def test_text_fits_its_field(label: str) -> None:
         right = int(field.get("width", "0")) - left - int(text.get("textLength", "0"))
         assert left >= 5
         assert right >= 5
-
-
-def test_wider_letters_are_wider() -> None:
-    """The measured width distinguishes narrow letters from wide ones."""
-    assert text_width_px("iiii") < text_width_px("nnnn") < text_width_px("WWWW")
 
 
 def test_hostile_name_is_text_in_the_picture(hostile: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.markdown_texts import MAX_BYTES, summary_markdown
+from reports.exports.summary_markdown import MAX_BYTES, summary_markdown
 from reports.grid.addresses import SUMMARY
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise

@@ -12,8 +12,8 @@ from typing import Any
 
 from reports.grid.grid_view import FoldedGrid
 from reports.records import Verdict
+from reports.site.build import build_site, read_tables
 from reports.site.rendering import Site
-from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,

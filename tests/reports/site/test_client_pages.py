@@ -13,8 +13,9 @@ import pytest
 
 from reference_model.clients.scripts.steps import steps_of
 from reports.grid import addresses
-from reports.run.hex_dump import render_play
-from reports.site.byte_tables import read_dump
+from reports.run.hex_dump import conversation_text
+from reports.run.recorded_conversation import conversation_with_client
+from reports.run.stored_conversation import read_dump
 from reports.site.failure_pages import outline
 from strategies.api_versions import build_request
 from tests.reference_model.clients.recordings import asked, opened, recorded
@@ -40,7 +41,7 @@ def looping(times: int) -> str:
     request = replace(asked(3, response=REFUSAL), data=build_request(version=3).data)
     requests = [replace(request, at_ms=index) for index in range(times)]
     connection = opened(closed_ms=99, closed_by="broker", requests=times)
-    return render_play(steps_of(recorded(*requests, connections=[connection])))
+    return conversation_text(conversation_with_client(steps_of(recorded(*requests, connections=[connection]))))
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,15 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from reports.grid import addresses
+from reports.run.conversation import ByteRow, ConversationPart, part_as_json
 from reports.run.failures import READS_FACTS
-from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
-from reports.site.byte_tables import ByteRow, ExpectedAnswer, Part, read_dump, rows_of
+from reports.run.frame_rows import BARE_ANSWER, answer_rows, answer_rows_of, bare_rows, request_rows
+from reports.run.hex_dump import conversation_text
+from reports.run.stored_conversation import read_dump
+from reports.site.byte_comparison import compare
 from reports.site.drill_down import write_cells
-from reports.site.failure_pages import compare, shown_rows, write_failures
+from reports.site.expected_answers import ExpectedAnswer
+from reports.site.failure_pages import shown_rows, write_failures
 from reports.site.role_grids import write_role_grids
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
@@ -61,6 +65,12 @@ def _rows(page: Element, caption: str) -> list[list[str]]:
     raise LookupError(caption)
 
 
+def _sent_and_answered(request: tuple[ByteRow, ...], answer: tuple[ByteRow, ...]) -> list[ConversationPart]:
+    return [
+        ConversationPart(connection=0, what=what, rows=rows) for what, rows in (("sent", request), ("answer", answer))
+    ]
+
+
 @pytest.mark.parametrize(("evidence", "is_said"), [("time", True), ("bytes", False), (7, False)])
 def test_page_says_that_only_time_shows_a_failure(evidence: Any, is_said: bool, tmp_path: Path) -> None:
     """A machine that was too busy may be the cause; bytes need no word."""
@@ -77,6 +87,18 @@ def test_bytes_are_a_table(page: Element) -> None:
     assert rows[-2] == ["33", "02 31", "client_software_version", "'1'"]
 
 
+def test_stored_conversation_makes_the_same_page(tmp_path: Path) -> None:
+    row = failure_row(KNOWN_SIGNATURE, NAMES, NEW, known_violation=DECLARED)
+    parts = [part_as_json(part) for part in read_dump(row["hex_dump"])]
+    facts = json.loads(row["facts"]) | {"conversation": parts}
+    texts = []
+    for folder, changes in (("dump", {}), ("stored", {"facts": json.dumps(facts), "hex_dump": "connection 0: kept"})):
+        (tmp_path / folder).mkdir()
+        _page_with(tmp_path / folder, **changes)
+        texts.append((tmp_path / folder / "failures" / f"{KNOWN_SIGNATURE}.html").read_text())
+    assert texts[0] == texts[1]
+
+
 def test_first_divergence_is_marked(page: Element) -> None:
     """The first field of the response that differs from the reference broker's is marked in words."""
     rows = _rows(page, "answer, 23 bytes")
@@ -85,8 +107,8 @@ def test_first_divergence_is_marked(page: Element) -> None:
 
 def test_long_conversations_are_cut_but_not_before_a_mark() -> None:
     """The first rows of all messages are shown, and those of a marked message up to the mark."""
-    rows = [ByteRow(offset=offset, data=b"0", path="", value="") for offset in range(10)]
-    parts = [Part(connection=0, what="sent", rows=list(rows)) for _ in range(3)]
+    rows = tuple(ByteRow(offset=offset, data=b"0", path="", value="") for offset in range(10))
+    parts = [ConversationPart(connection=0, what="sent", rows=rows) for _ in range(3)]
     shown = shown_rows(zip(parts, (None, None, 4), strict=True), 12)
     assert [len(each) for _, _, each in shown] == [10, 2, 5]
 
@@ -122,11 +144,8 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
     page = _page_with(
         tmp_path,
         facts=json.dumps({"sent": [{"connection": 0, "data": request.data.hex()}]}),
-        hex_dump="\n".join(
-            (
-                *("connection 0: sent", *dump_request(request.data, request.layout)),
-                *("connection 0: answer", *dump_answer_of(answer, api.layout(0))),
-            )
+        hex_dump=conversation_text(
+            _sent_and_answered(request_rows(request.data, request.layout), answer_rows_of(answer, api.layout(0)))
         ),
     )
     assert "The reference broker, by its own table of versions: answer" in text_of(page)
@@ -138,25 +157,18 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
 
 def test_bare_answers_are_compared_as_they_are() -> None:
     """If no field of the target's response is known either, both are shown as bytes."""
-    parts = read_dump(
-        "\n".join(
-            (
-                *("connection 0: sent", *dump_bare(b"\0\0\0\1s", "token")),
-                *("connection 0: answer", *dump_bare(b"\0\0\0\2ab", BARE_ANSWER)),
-            )
-        )
-    )
-    wanted = rows_of(dump_bare(b"\0\0\0\2ac", BARE_ANSWER))
+    parts = _sent_and_answered(bare_rows(b"\0\0\0\1s", "token"), bare_rows(b"\0\0\0\2ab", BARE_ANSWER))
+    wanted = bare_rows(b"\0\0\0\2ac", BARE_ANSWER)
     (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=wanted)])
     assert [row.path for row in found.rows] == ["size", BARE_ANSWER]
 
 
 def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
     """Once every byte of the reference broker's response has its field, no byte of it is left unread."""
-    answer = dump_answer(WRONG_ANSWER, api_version=3)
-    parts = read_dump("\n".join(("connection 0: sent", *answer[:1], "connection 0: answer", *answer)))
+    answer = answer_rows(WRONG_ANSWER, api_version=3)
+    parts = _sent_and_answered(answer[:1], answer)
     for length, is_bare in ((10, False), (9, True)):
-        bare = rows_of(dump_bare(WRONG_ANSWER[:length], BARE_ANSWER))
+        bare = bare_rows(WRONG_ANSWER[:length], BARE_ANSWER)
         (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=bare)])
         assert found.expected.is_bare == is_bare
 

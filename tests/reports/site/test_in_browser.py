@@ -1,6 +1,6 @@
 """Tests of the site in a real browser, opened from files.
 
-The site is usable by keyboard, and filters work with and without the site's script.
+The site is usable by keyboard. Without the site's script a grid shows everything, and has no filters.
 
 Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m. What seldom changes is slow: the fast tests
 filter the grid, and read it on a phone and as text.
@@ -48,15 +48,6 @@ def brokers(browser: Browser, small_site: Path) -> Iterator[Page]:
     page.context.close()
 
 
-@pytest.fixture(params=[True, False], ids=["script", "no script"])
-def brokers_either_way(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The grid of brokers in a browser that runs scripts, and in one that runs none."""
-    url = (small_site / "brokers.html").as_uri()
-    page = _open(browser, url, java_script_enabled=request.param)
-    yield page
-    page.context.close()
-
-
 def _rows(page: Page) -> list[str]:
     """Return the clauses whose rows are shown."""
     rows = page.locator(".clauses tr:not(.source):visible th a")
@@ -76,10 +67,10 @@ FILTERS: list[tuple[list[tuple[str, str]], list[str]]] = [
 """Boxes, and the rows that are left."""
 
 
-def test_filters_need_no_script(brokers_either_way: Page) -> None:
+def test_filters_leave_rows_and_columns(brokers: Page) -> None:
     """Several values of one kind widen the choice, several kinds narrow it; a release hides the other columns, a day
     other rows."""
-    page = brokers_either_way
+    page = brokers
     url = page.url
     for boxes, rows in FILTERS:
         page.goto(url)
@@ -94,12 +85,23 @@ def test_filters_need_no_script(brokers_either_way: Page) -> None:
     assert _rows(page) == [NAMES]
 
 
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_without_a_script_everything_is_shown(size: str, browser: Browser, small_site: Path) -> None:
+    """There is no form, as nothing would filter."""
+    url = (small_site / "brokers.html").as_uri()
+    page = _open(browser, url, viewport=SIZES[size], java_script_enabled=False)
+    assert _rows(page) == [KEYS, ORDER, NAMES, WIDE]
+    assert page.locator(".clauses td:visible").count() == page.locator(".clauses td").count()
+    assert not page.locator("#filters").is_visible()
+    page.context.close()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "script"), [("desktop", True), ("phone", False)])
-def test_state_and_product_narrow_each_other(size: str, script: bool, browser: Browser, small_site: Path) -> None:
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_state_and_product_narrow_each_other(size: str, browser: Browser, small_site: Path) -> None:
     """Only rows with the verdict on the chosen product stay, and columns without it go, at any width."""
     url = (small_site / "brokers.html").as_uri()
-    page = _open(browser, url, viewport=SIZES[size], java_script_enabled=script)
+    page = _open(browser, url, viewport=SIZES[size])
     _tick(page, "state", "known_violation")
     _tick(page, "state", "informational")
     assert _rows(page) == [ORDER, NAMES]
@@ -118,18 +120,18 @@ def test_state_and_product_narrow_each_other(size: str, script: bool, browser: B
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-def test_major_opens_into_its_releases(script: bool, browser: Browser, large_site: Path) -> None:
+@pytest.mark.parametrize("by_heading", [True, False], ids=["heading", "box"])
+def test_major_opens_into_its_releases(by_heading: bool, browser: Browser, large_site: Path) -> None:
     """The box, or a click on the heading, replaces the cell of all by a cell for each; the address keeps it."""
     url = (large_site / "brokers.html").as_uri()
-    page = _open(browser, url, java_script_enabled=script)
+    page = _open(browser, url)
     row = page.locator(".clauses tr:not(.source)").first
     assert len(row.locator("td:visible").all()) == 4
-    if script:
+    if by_heading:
         page.locator("th.fold").first.click()
-        assert page.url.endswith("?open=Kafka%204.x")
     else:
         _tick(page, "open", "Kafka 4.x")
+    assert page.url.endswith("?open=Kafka%204.x")
     assert len(row.locator("td:visible").all()) == 13
     page.context.close()
 

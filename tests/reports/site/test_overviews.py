@@ -1,4 +1,4 @@
-"""The pages about the entire grid: rules, releases, tables, and why to believe it."""
+"""Tests of the page about the grid, and of what several overviews show."""
 
 from __future__ import annotations
 
@@ -18,44 +18,19 @@ from reports.grid import addresses
 from reports.grid.addresses import FORMS, table_address
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
-from reports.site.changes import write_releases
+from reports.site.build import build_site, read_tables
 from reports.site.rendering import sourced
-from reports.site.whole_site import build_site, read_tables
 from reports.site.why import evidence_of, quantile_ms, write_why
-from tests.reports.roll_up_tables import (
-    RUN_ID,
-    cell_row,
-    clause_row,
-    run_row,
-    target_row,
-    write_tables,
-)
+from tests.reports.roll_up_tables import RUN_ID, cell_row, clause_row, run_row, target_row, write_tables
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
-    KEYS,
     KNOWN_SIGNATURE,
     NAMES,
     NEW,
-    site_tables,
     write_small_pages,
     write_small_tables,
 )
-
-
-def test_rules_name_who_breaks_them(small_site: Path) -> None:
-    """Each rule has the worst verdict of each product, with a way to what was seen, and its source."""
-    page = parse(small_site / "rules.html")
-    (row,) = [row for row in all_of(page, "tr") if NAMES in text_of(row)]
-    assert text_of(row) == (
-        f"{NAMES} MUST broker ✕ violates hostile ⚑ known Apache Kafka ✓ conforms other Proposed Changes 1 of 1"
-    )
-    goals = [link.get("href", "") for link in row.iter("a")]
-    assert goals == [
-        addresses.clause_page(NAMES),
-        addresses.cell_page(NAMES, HOSTILE, "plaintext"),
-        addresses.cell_page(NAMES, NEW, "plaintext"),
-    ]
 
 
 def test_sources_are_linked() -> None:
@@ -65,72 +40,6 @@ def test_sources_are_linked() -> None:
         '<a href="https://cwiki.apache.org/confluence/display/KAFKA/KIP-35+-+Retrieving+protocol+version" '
         'rel="noreferrer">KIP-35</a>, x'
     )
-
-
-def test_old_addresses_lead_to_the_new_ones(small_site: Path) -> None:
-    goals = {
-        name: next(all_of(parse(small_site / f"{name}.html"), "meta", **{"http-equiv": "refresh"}))
-        for name in ("findings", "ranges", "about", "mutation", "speed", "since")
-    }
-    assert {name: goal.get("content") for name, goal in goals.items()} == {
-        "findings": "0; url=rules.html?state=violates",
-        "ranges": "0; url=rules.html",
-        "about": "0; url=why.html",
-        "mutation": "0; url=why.html",
-        "speed": "0; url=why.html",
-        "since": "0; url=changes.html",
-    }
-
-
-def test_releases_say_which_bytes_changed_and_what_was_predicted(small_site: Path) -> None:
-    """What else changes between the two is on their page about the upgrade."""
-    page = parse(small_site / "releases.html")
-    assert "closed INVALID_REQUEST ✕ no 3 00120003" in text_of(page)
-    assert "upgrade/3.9.2-4.4.0.html" in {link.get("href") for link in all_of(page, "a")}
-    assert f"{NAMES} ✓ conforms → ⚑ known" in text_of(parse(small_site / "upgrade" / "3.9.2-4.4.0.html"))
-
-
-def test_releases_of_other_products_are_compared(tmp_path: Path) -> None:
-    """Two clusters are no releases of one product."""
-    products = ("noida-db", "kafka-cluster")
-    tables = site_tables()
-    steps = [
-        {"clause": KEYS, "implementation": name, "listener": "plaintext"}
-        | {"from_target": f"{name}-1.0", "to_target": f"{name}-2.0"}
-        | {"from_verdict": "conforms", "to_verdict": "informational"}
-        for name in products
-    ]
-    targets = [f"{name}-{release}" for name in products for release in ("1.0", "2.0")]
-    folder = write_small_pages(
-        tmp_path,
-        write_releases,
-        release_steps=[*tables["release_steps"], *steps],
-        targets=[*tables["targets"], *map(target_row, targets)],
-        cells=[*tables["cells"], *(cell_row(KEYS, target) for target in targets)],
-    )
-    text = text_of(parse(folder / "releases.html"))
-    assert "noida-db 1.0 to noida-db 2.0" in text
-    assert f"{KEYS} ✓ conforms ≈ informational plaintext" in text
-    assert "kafka-cluster" not in text
-    assert f"{NAMES} ✓ conforms ⚑ known" not in text
-
-
-def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> None:
-    """A group of inputs is one row and counts once, with all its clauses; clauses of the grid are linked."""
-    page = parse(small_site / "releases.html")
-    assert "1 group of inputs changed; the profiles do not predict 1 of them" in text_of(page)
-    (row,) = [row for row in all_of(page, "tr") if "00120003" in text_of(row)]
-    assert f"{NAMES} KIP-9.of-another-grid plaintext" in text_of(row)
-    assert [text_of(link) for link in all_of(row, "a")] == [NAMES]
-
-
-def test_inputs_that_were_not_compared_are_counted(small_site: Path) -> None:
-    """Releases that leave out the same inputs for the same reason are one row, linked from the top of the page."""
-    page = parse(small_site / "releases.html")
-    assert "Not compared everywhere: 1 group of inputs" in text_of(page)
-    (row,) = [row for row in all_of(page, "tr") if "TLS cannot end" in text_of(row)]
-    assert text_of(row).startswith("ssl 2 TLS cannot end only one side of the stream 3.9.2, 4.4.0 ")
-    assert "a-half-frame, two-of-them" in text_of(row)
 
 
 def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path) -> None:
@@ -263,7 +172,7 @@ KAFKA, OTHER = "apache-kafka-4.4.0", "other-1.0"
 
 
 def test_evidence_is_counted_per_cell(tmp_path: Path) -> None:
-    """Examples of all listeners count together; predictions are those of the model for Apache Kafka alone."""
+    """Examples of all listeners count together."""
     model, rule = "MODEL.agrees-with-reference", "KIP-35.keys"
     write_tables(
         tmp_path,
@@ -280,6 +189,5 @@ def test_evidence_is_counted_per_cell(tmp_path: Path) -> None:
     )
     evidence = evidence_of(FoldedGrid(read_grid(tmp_path)))
     assert evidence.examples == 123
-    assert evidence.predicted == (49, 50)
     assert (evidence.kept, evidence.thin, evidence.unsettled) == (3, 1, 1)
     assert evidence.listeners == ("plaintext", "ssl")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from reports.grid import addresses
+from reports.site.build import build_site, read_tables
 from reports.site.clause_pages import write_clauses
 from reports.site.target_pages import write_targets
-from reports.site.whole_site import build_site, read_tables
 from tests.reports.roll_up_tables import (
     REFUSED_REQUEST,
     cell_row,
