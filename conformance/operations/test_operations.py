@@ -9,21 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clauses.operations import OPERATIONS
-from conformance.assertions.brokers_at_fault import contradictions
-from conformance.assertions.client_moves import check_environment
-from conformance.assertions.errors import Unjudged
-from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
-from conformance.assertions.operation_results import (
-    assert_operates,
-    assert_survives_rerouting,
-    failure_of,
-)
-from conformance.assertions.play_summary import summary
-from conformance.engine.property_judge import JUDGE
-from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
-from fixtures.under_test.trial import Trial
-from reports.wording.verdict_labels import BROKER_DOUBT
+from conformance.operations.vocabulary import *
 
 
 def client_operates(trial: Trial) -> None:
