@@ -118,7 +118,7 @@ class SuiteProcesses(Generic[Name]):
         ended: Callable[[Name, EndedRun], None],
         tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do all runs, and leave no process behind, even if an error is raised.
+        """Do all runs, and end every process, even if an error is raised.
 
         `tick` is called several times a second.
         """
