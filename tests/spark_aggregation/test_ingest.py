@@ -62,15 +62,16 @@ def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(judged:
 
 
 def test_sentences_are_those_of_the_single_folder_reader(judged: Judged, tmp_path: Path) -> None:
-    """It may add what it knows in detail."""
+    """It may add what it knows in detail; to Spark, a file that is empty is missing."""
+    others: dict[str, str | None] = {}
     for fault, (damage, _) in BROKEN.items():
         folder = write_whole_run(tmp_path / fault)
         damage(folder)
         with pytest.raises(RunRefused) as caught:
             read_run_header(folder)
-        reason = judged[fault].reason
-        assert reason is not None, fault
-        assert caught.value.detail.startswith(reason), fault
+        if not caught.value.detail.startswith(judged[fault].reason or "no reason"):
+            others[fault] = judged[fault].reason
+    assert others == {"an empty dump": "failures/0123456789abcdef/exchange.txt is missing since the run was written"}
 
 
 @pytest.mark.parametrize(
