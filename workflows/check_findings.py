@@ -34,10 +34,10 @@ from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, select_clients
 from reports.command_line.suite_command import SuiteCommand
-from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.records import FACTS_FILE
 from reports.wording.escaping import markdown_text, one_line
 from wire.foreign_json import read_foreign_json
-from workflows.compatibility.collecting import PLAYER
+from workflows.compatibility.scripts import PLAYER, SENDER
 from workflows.github import write_summary
 
 SHOWN = 1
@@ -94,7 +94,7 @@ def finding_folders(findings: Path, patterns: Sequence[str]) -> Iterator[tuple[s
 
 
 def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Checked:
-    """Try one finding: its script first, then `replay` unless the script shows the defect."""
+    """Try one finding: a script first, then `replay` unless the script shows the defect."""
     facts = read_foreign_json((folder / FACTS_FILE).read_text(encoding="utf-8"))
     try:
         if _status_of_script(facts, folder, launcher, run) == SHOWN:
@@ -117,15 +117,15 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
 
 
 def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: Run) -> int | None:
-    """Return the exit status of a finding's script; None if it has none."""
+    """Return the exit status of the script that shows a finding; None if neither does."""
+    scripts = folder.parents[1]
     if "play" in facts:
         (client,) = select_clients([facts["target"]], RINGS)
         prefix = shlex.join([*installed(client).prefix])
         command = f"{prefix} --bootstrap {{bootstrap}} --timeout {{timeout}}"
-        player = folder.parents[1] / PLAYER
-        script = [str(player), str(folder), "--port", "0", "--run", command]
+        script = [str(scripts / PLAYER), str(folder), "--port", "0", "--run", command]
         return _status_of(run([sys.executable, "-I", *script]))
-    if not (folder / REPRODUCER_FILE).exists():
+    if "steps" not in facts:
         return None
     target = selected_target(facts["target"])
     with launch(target, launcher) as running:
@@ -133,7 +133,7 @@ def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: R
             raise HarnessError(f"{target.id} has no listener {facts['listener']}")
         own = str(running.addresses[facts["listener"]])
         others = [f"{listener}={address}" for listener, address in running.addresses.items()]
-        script = [str(folder / REPRODUCER_FILE), own, *others]
+        script = [str(scripts / SENDER), str(folder), own, *others]
         return _status_of(run([sys.executable, "-I", *script]))
 
 

@@ -26,17 +26,18 @@ import threading
 import time
 from pathlib import Path
 
-MOST_PRINTED = 60
+MAX_PRINTED = 60
 GONE_S = 5  # a client without a connection for so long has gone
-LARGEST_REQUEST = 1 << 20
+MAX_REQUEST = 1 << 20
 NEWEST = 5  # version of ApiVersions
 API_VERSIONS, METADATA, FIND_COORDINATOR, HANDSHAKE, AUTHENTICATE, DESCRIBE_CLUSTER = 18, 3, 10, 17, 36, 60
 NAMES = {18: "ApiVersions", 3: "Metadata", 10: "FindCoordinator", 17: "SaslHandshake", 36: "SaslAuthenticate"}
 NAMES[60] = "DescribeCluster"
-MOST_ON_ONE_CONNECTION, MOST_IN_ALL = 20, 200
+MAX_ON_ONE_CONNECTION, MAX_IN_ALL = 20, 200
 
 # tables: entries "api key:lowest-highest version" in the order in which they are written.
 # nodes: for each broker what happens on the first connection to it, the second and so on; the last one repeats.
+# unlisted: the brokers that Metadata does not list, such as a bootstrap server that is a load balancer.
 # answers: what is done with the first ApiVersions request of a connection, the second and so on; the last one repeats.
 #   "table" is an index of tables; what is not named is as a correct broker does it.
 # unasked: what is sent before any request. older_table: the table for versions below an answer's "from_version".
@@ -46,8 +47,8 @@ try:
     FOLDER = Path(sys.argv.pop(1))
     FACTS = json.loads((FOLDER / "failure.json").read_text())
     DATA, LINES = FACTS["play"], FACTS["message"].split("\n")
-except (OSError, ValueError, LookupError) as error:
-    print(f"{__doc__}\nno folder of a failure was given, or its failure.json is not complete: {error}")
+except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    print(f"{__doc__}\nno folder of a client's failure was given, or its failure.json has no complete play: {error}")
     sys.exit(3)
 MESSAGE, SUMMARY = LINES[0], LINES[-1] if len(LINES) > 1 else ""
 
@@ -171,13 +172,16 @@ def api_versions_body(answer, version):
 
 def api_versions_frame(answer, version, correlation_id):
     """Return the response to an ApiVersions request, as wrong as the script wants it."""
+    if "raw" in answer:
+        return bytes.fromhex(answer["raw"])
     body = api_versions_body(answer, version)
     if "cut_to" in answer:
         body = body[: answer["cut_to"]]
     number = (correlation_id + answer.get("correlation_shift", 0)) & 0xFFFFFFFF
     payload = struct.pack(">I", number) + (b"\0" if answer.get("flexible_header") else b"")
     payload += body + bytes.fromhex(answer.get("trailing", ""))
-    return (int32(answer.get("claimed_size", len(payload))) + payload) * answer.get("copies", 1)
+    frame = int32(answer.get("claimed_size", len(payload))) + payload
+    return frame * answer.get("copies", 1) + bytes.fromhex(answer.get("appended", ""))
 
 
 def writes_of(frame, answer):
@@ -254,42 +258,46 @@ def find_coordinator_body(version, nodes, request):
     return body + int32(number) + string(host, flexible) + int32(port) + tags(flexible)
 
 
-def authenticate_body(version):
+def authenticate_body(version, error):
     flexible = version >= 2
+    message = string("Authentication failed" if error else None, flexible)
     token = b"\1" if flexible else int32(0)
     lifetime = struct.pack(">q", 0) if version >= 1 else b""
-    return int16(0) + string(None, flexible) + token + lifetime + tags(flexible)
+    return int16(error) + message + token + lifetime + tags(flexible)
 
 
 # The newest version of each API that can be answered, and its first version with a tag section in the header.
 SERVED = {METADATA: (13, 9), FIND_COORDINATOR: (6, 3), DESCRIBE_CLUSTER: (2, 0), HANDSHAKE: (1, 99), AUTHENTICATE: (2, 2)}
 
 
-def other_frame(key, version, correlation_id, nodes, cluster_id, request):
-    """Return the response of a healthy broker to another API; None for an API that it does not serve."""
+def other_frame(key, version, correlation_id, nodes, cluster_id, request, error):
+    """Return the response to another API, with an error if it is about Metadata or a step of SASL; None for an API that is not served."""
     newest, flexible_from = SERVED.get(key, (-1, 0))
     if not 0 <= version <= newest:
         return None
-    if key == METADATA:
+    if key == METADATA and version >= 13 and error:
+        body = int32(0) + array([], True) + string(None, True) + int32(-1) + array([], True) + int16(error) + b"\0"
+    elif key == METADATA:
         body = metadata_body(version, nodes, cluster_id, request)
     elif key == FIND_COORDINATOR:
         body = find_coordinator_body(version, nodes, request)
     elif key == DESCRIBE_CLUSTER:
         body = describe_cluster_body(version, nodes, cluster_id)
     elif key == HANDSHAKE:
-        body = int16(0) + array([string("PLAIN", False)], False)
+        body = int16(error) + array([string("SCRAM-SHA-512" if error else "PLAIN", False)], False)
     else:
-        body = authenticate_body(version)
+        body = authenticate_body(version, error)
     payload = int32(correlation_id) + tags(version >= flexible_from) + body
     return int32(len(payload)) + payload
 
 
 HEALTHY = {"table": 0}
 UNREADABLE = {
-    "body", "cut_to", "trailing", "claimed_count", "flexible_header", "claimed_size", "correlation_shift", "layout"
+    "raw", "body", "cut_to", "trailing", "claimed_count", "flexible_header", "claimed_size", "correlation_shift", "layout"
 }
 UNREADABLE_IF_FLEXIBLE = {"count_bytes", "tag_section"}
 SASL = (HANDSHAKE, AUTHENTICATE)
+CLOSES = -1
 
 
 def gives_table(answer):
@@ -336,7 +344,7 @@ class Connection:
         if version < answer.get("from_version", 0):
             answer = {"table": self.script.get("older_table", 0)}
         error = self.error_of_ids(request) if version >= 5 and gives_table(answer) else 0
-        return {"error_code": error, "entries": []} if error else answer
+        return {"error_code": error, "entries": [], "delay_ms": 250} if error else answer
 
     def refusal_of(self, version):
         """Return what a version of ApiVersions gets that the broker does not support; None if it supports it."""
@@ -398,15 +406,22 @@ class Connection:
             return [], "silent", False
         if self.awaits == "bare token":
             self.awaits = "anything"
+            if self.script.get("refused_login"):
+                return writes_of(b"", {"then": "close"}), "closed", False
             return writes_of(int32(0), {}), "answer", False
         if key == API_VERSIONS:
             return self.about_versions(version, correlation_id, request)
         is_listed = any(entry[0] == key and entry[1] <= version <= entry[2] for entry in self.served())
         frame = None
         if is_listed and self.is_next(key):
-            nodes = [(self.id_of(node), *address) for node, address in enumerate(addresses)]
+            nodes = [
+                (self.id_of(node), *address)
+                for node, address in enumerate(addresses)
+                if node not in DATA.get("unlisted", ())
+            ]
             cluster_id = self.script.get("cluster_id", DATA["cluster_id"])
-            frame = other_frame(key, version, correlation_id, nodes, cluster_id, request)
+            error = self.error_of(key)
+            frame = None if error == CLOSES else other_frame(key, version, correlation_id, nodes, cluster_id, request, error)
         if frame is None:
             return writes_of(b"", {"then": "close"}), "closed", False
         if key == HANDSHAKE:
@@ -414,8 +429,17 @@ class Connection:
         elif key == AUTHENTICATE:
             self.awaits = "anything"
         self.others += 1
-        closes = self.others >= self.script.get("closes_after", self.others + 1)
+        closes = self.others >= self.script.get("closes_after", self.others + 1) or (key in SASL and error)
         return writes_of(frame, {"then": "close"} if closes else {}), "answer", False
+
+    def error_of(self, key):
+        """Return the error that an API other than ApiVersions gets; CLOSES if the connection is closed in its place."""
+        refused = self.script.get("refused_login")
+        if key == HANDSHAKE and refused == "mechanism":
+            return 33
+        if key == AUTHENTICATE and refused:
+            return CLOSES if refused == "close" else 58
+        return self.script.get("metadata_error", 0) if key == METADATA else 0
 
     def is_next(self, key):
         """Return whether an API other than ApiVersions is served at this point."""
@@ -516,7 +540,7 @@ class Broker:
             data += piece
             while len(data) >= 4:
                 size = int.from_bytes(data[:4], "big", signed=True)
-                if not 0 <= size <= LARGEST_REQUEST:
+                if not 0 <= size <= MAX_REQUEST:
                     self.say(f"{where}: no Kafka request: {data[:40].hex()}")
                     return "broker"
                 if len(data) < 4 + size:
@@ -550,15 +574,15 @@ class Broker:
             self.log.append((connection.number, key, version, announced, outcome))
             self.recovered = self.recovered or (connection.is_healthy and key == METADATA and outcome == "answer")
             count = len(self.log)
-        if count > MOST_PRINTED:
-            if count == MOST_PRINTED + 1:
+        if count > MAX_PRINTED:
+            if count == MAX_PRINTED + 1:
                 self.say("... further requests are counted, not printed")
             return
         name = NAMES.get(key, f"API {key}")
         self.say(f"{where}: {name} v{version}, correlation id {correlation_id}{software(key, version, request)}: {outcome}")
 
     def say(self, text):
-        if len(self.log) <= MOST_PRINTED + 1:
+        if len(self.log) <= MAX_PRINTED + 1:
             print(text, flush=True)
 
     def is_done(self, is_watched):
@@ -587,8 +611,8 @@ def software(key, version, request):
 
 def loops_in(connections):
     """Return whether ApiVersions requests, given by their connections, are more than any backoff explains."""
-    return len(connections) > MOST_IN_ALL or any(
-        connections.count(number) > MOST_ON_ONE_CONNECTION for number in set(connections)
+    return len(connections) > MAX_IN_ALL or any(
+        connections.count(number) > MAX_ON_ONE_CONNECTION for number in set(connections)
     )
 
 
@@ -596,7 +620,7 @@ def misbehaviours(log):
     """Return what a client did wrong as far as the wire shows it, each in words."""
     found = set()
     if loops_in([entry[0] for entry in log if entry[1] == API_VERSIONS]):
-        found.add(f"more than {MOST_ON_ONE_CONNECTION} ApiVersions requests on a connection, or {MOST_IN_ALL} in all")
+        found.add(f"more than {MAX_ON_ONE_CONNECTION} ApiVersions requests on a connection, or {MAX_IN_ALL} in all")
     refused, asked = {}, {}
     for connection, key, version, announced, outcome in log:
         outside = announced is not None and not announced[0] <= version <= announced[1]

@@ -281,6 +281,7 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
         return render_client_reproducer(templates, texts, failure.script, play)
     return templates.get_template("reproducer.py.j2").render(
         **texts,
+        any_failure=False,
         silence_s=REPRODUCER_SILENCE_S,
         in_bytes=failure.clause not in SEEN_ELSEWHERE,
         steps=None if data is None else data["steps"],
@@ -288,6 +289,13 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
         hidden=any(hidden_tokens(failure.steps)),
         a_token=A_TOKEN,
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
+    )
+
+
+def render_sender(templates: Environment) -> str:
+    """Return the source of a script that repeats the steps of any stored failure of a broker, whose folder it gets."""
+    return templates.get_template("reproducer.py.j2").render(
+        any_failure=True, silence_s=REPRODUCER_SILENCE_S, steps=None, tls=True, hidden=True, a_token=A_TOKEN
     )
 
 

@@ -1,14 +1,16 @@
-"""docs/COMPATIBILITY.md follows from docs/compatibility.json.
+"""docs/COMPATIBILITY.md and the texts in docs/findings follow from their data.
 
-The JSON file agrees with the findings, the catalogue and the recorded tables.
+docs/compatibility.json agrees with the data of the findings, the catalogue and the recorded tables.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from clauses.catalogue import catalogue
 from clauses.operations import OPERATIONS
@@ -16,11 +18,17 @@ from conformance.failures.stored_failures import read_failure
 from conformance.roles.role_registry import roles_named
 from reference_model.profiles.known_apis import known_apis
 from reports.grid.bugs import symptom_of
+from reports.run.failures import SEEN_ELSEWHERE
 from tests.conformance.suite_runs import REPOSITORY
-from workflows.compatibility.collecting import PLAYER, step_between
-from workflows.compatibility.data import DATA_FILE, read_data
+from workflows.compatibility.collecting import step_between
+from workflows.compatibility.data import DATA_FILE, Finding, read_data
 from workflows.compatibility.document import DOCUMENT, FINDINGS, MAX_BYTES, document
+from workflows.compatibility.exchanges import exchange_text
+from workflows.compatibility.finding_files import OVERVIEW, README, read_facts
 from workflows.compatibility.finding_texts import FOLDER as FINDINGS_IN_CHECKOUT
+from workflows.compatibility.finding_texts import finding_page, tracker_text
+from workflows.compatibility.names import read_names
+from workflows.compatibility.scripts import PLAYER, SENDER, finding_scripts
 
 DOCS = REPOSITORY / "docs"
 FOLDER = DOCS / FINDINGS
@@ -28,14 +36,31 @@ DATA = read_data(DOCS / DATA_FILE)
 MAX_BYTES_OF_DATA = 300_000
 MAX_BYTES_OF_FINDINGS = 2_200_000
 _OF_A_MACHINE = re.compile(r"/(?:home|root|tmp|Users|work)/\w|[\w-]+\.(?:internal|local|lan)\b")
-_BYTES = re.compile(r"^>? +\d+  [0-9a-f]{2} .*$", re.M)
-"""The row of a dump: what a broker answers stays as it is."""
+_BYTES = re.compile(r'^ +\[\d+, "[0-9a-f]*", .*$', re.M)
+"""The row of an exchange: what a broker answers stays as it is."""
 STORED = [finding for finding in DATA.findings if finding.target]
 
 
 def test_document_follows_from_its_data() -> None:
-    """`python -m workflows.compatibility GRID --out docs` writes both."""
+    """`python -m workflows.compatibility --out docs` writes it again."""
     assert (DOCS / DOCUMENT).read_text(encoding="utf-8") == document(DATA)
+
+
+def test_texts_of_findings_follow_from_their_data() -> None:
+    """`python -m workflows.compatibility --out docs` writes them again."""
+    for finding in DATA.findings:
+        page = (FOLDER / finding.id / README).read_text(encoding="utf-8")
+        assert page == f"{finding_page(DATA, finding, facts_of(finding))}\n", finding.id
+
+
+@pytest.mark.parametrize(("name", "text"), {README: OVERVIEW, **finding_scripts()}.items())
+def test_files_next_to_the_findings_are_current(name: str, text: str) -> None:
+    """`python -m workflows.compatibility --out docs` writes them again."""
+    assert (FOLDER / name).read_text(encoding="utf-8") == text
+
+
+def facts_of(finding: Finding) -> Mapping[str, Any]:
+    return read_facts(FOLDER / finding.id)
 
 
 def test_document_and_findings_stay_small() -> None:
@@ -46,8 +71,19 @@ def test_document_and_findings_stay_small() -> None:
 
 
 def test_every_folder_belongs_to_a_finding() -> None:
-    folders = {path.parent.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*/README.md")}
+    folders = {path.parent.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*/*")}
     assert folders == {finding.id for finding in DATA.findings}
+
+
+def test_every_finding_has_a_name_of_its_own() -> None:
+    names = [name.id for name in read_names(FOLDER)]
+    assert len(names) == len(set(names))
+    assert set(names) >= {finding.id for finding in DATA.findings}
+    for finding in DATA.findings:
+        rule = finding.clauses[0].rpartition(".")[2] if finding.tried_with else finding.clauses[0]
+        product, _, name = finding.id.partition("/")
+        assert re.fullmatch(rf"{re.escape(rule)}-\d+", name), finding.id
+        assert re.fullmatch(r"[a-z]+(?:-[a-z]+)*", product), finding.id
 
 
 def test_levels_are_those_of_the_catalogue() -> None:
@@ -92,16 +128,17 @@ def agree(title: str, message: str) -> bool:
     return False
 
 
-def test_scripts_are_there_and_compile() -> None:
-    """A broker's finding has a script of its own; a client's needs the play of the common one."""
+def test_findings_have_what_their_script_reads() -> None:
+    """Bytes for the script that sends them, or a play for the one that plays the broker."""
     for finding in STORED:
-        folder = FOLDER / finding.id
+        facts = facts_of(finding)
         if finding.script.endswith(PLAYER):
-            play = json.loads((folder / "failure.json").read_text())["play"]
-            assert play["timeout_s"] > 0, finding.id
+            assert facts["play"]["timeout_s"] > 0, finding.id
         elif finding.script:
-            ast.parse((folder / finding.script).read_text(encoding="utf-8"))
-    ast.parse((FOLDER / PLAYER).read_text(encoding="utf-8"))
+            assert finding.script.endswith(SENDER), finding.id
+            assert facts["steps"], finding.id
+            assert facts.get("seen_elsewhere", False) is (facts["clause"] in SEEN_ELSEWHERE), finding.id
+        assert not finding.script or (FOLDER / finding.id / finding.script).exists(), finding.id
 
 
 def test_findings_name_no_machine() -> None:
@@ -119,24 +156,26 @@ def test_first_request_of_a_title_is_shown() -> None:
     """A title leads with a request only if the bytes have it."""
     for finding in STORED:
         named = re.search(r"\b([A-Z][A-Za-z]+)(?: \d+)? v-?\d", finding.title)
-        text = (FOLDER / finding.id / "README.md").read_text(encoding="utf-8")
         if named is None or named[1] == "API" or finding.declared:
             # "API 99" is a number that no API has.
             continue
         keys = {key for key, api in known_apis().items() if api.name == named[1]}
-        sent = {int(each) for each in re.findall(r"request_api_key = (-?\d+)", text)}
+        text = exchange_text(facts_of(finding)["exchange"])
+        sent = {int(key) for key in re.findall(r"request_api_key = (-?\d+)", text)}
         assert keys & sent, finding.id
 
 
 def test_texts_of_findings_are_complete() -> None:
     """A maintainer sees where the rule stands, and how to see the defect again."""
     for finding in STORED:
-        text = (FOLDER / finding.id / "README.md").read_text(encoding="utf-8")
+        text = tracker_text(DATA, finding, facts_of(finding))
         assert re.search(r"^Source: .*\]\(https://", text, re.M), finding.id
         assert (
             f"kafka-conformance replay {FINDINGS_IN_CHECKOUT}/{finding.id}" in text
             or "kafka-conformance replay ." in text
         ), finding.id
+        if finding.script:
+            assert f"python3 {finding.script.rpartition('/')[2]} . " in text, finding.id
         assert "PROGRAM" not in text, finding.id
 
 

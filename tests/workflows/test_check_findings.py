@@ -39,19 +39,19 @@ def finding(folder: Path, target: str = "reference", *, script: bool = True) -> 
     """Write a finding of the reference broker."""
     own = folder / "reference" / "one"
     own.mkdir(parents=True)
-    (own / "failure.json").write_text(json.dumps({"target": target, "listener": "plaintext"}))
-    if script:
-        (own / "reproducer.py").write_text("")
+    facts: dict[str, object] = {"target": target, "listener": "plaintext"}
+    (own / "failure.json").write_text(json.dumps({**facts, "steps": []} if script else facts))
     return own
 
 
 def test_script_that_shows_the_defect_is_enough(tmp_path: Path) -> None:
-    """The broker is started, and the script gets its address."""
+    """The broker is started, and the script gets the finding and its address."""
     run, commands = ends_with(1)
-    checked = check("reference/one", finding(tmp_path), "auto", run)
+    folder = finding(tmp_path)
+    checked = check("reference/one", folder, "auto", run)
     assert checked == Checked("reference/one", FindingOutcome.SEEN, "its script")
-    assert commands[0][2].endswith("reproducer.py")
-    assert commands[0][3].startswith("127.0.0.1:")
+    assert commands[0][2:4] == [str(tmp_path / "send_again.py"), str(folder)]
+    assert commands[0][4].startswith("127.0.0.1:")
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def site_with(folder: Path, verdict: str) -> Path:
         cells=[cell_row(BROKEN, "broker-1.0", verdict, failures=failures)],
         targets=[target_row("broker-1.0")],
         clauses=[clause_row(BROKEN)],
-        failures=[failure_row("aa", BROKEN, "broker-1.0")],
+        failures=[failure_row("aa", BROKEN, "broker-1.0", reproducer="STEPS = []\n")],
     )
 
 

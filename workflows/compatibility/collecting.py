@@ -6,8 +6,8 @@ It also finds the stored failure of each defect.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import failures_by_run
 from reports.grid.products import Product, evidence_of, library_of, products_of
-from reports.records import REPRODUCER_FILE, UNSETTLED_VERDICTS, Verdict
+from reports.records import UNSETTLED_VERDICTS, Verdict
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.rule_changes import RuleKind
 from reports.release_changes.upgrade import upgrade_between
@@ -38,9 +38,9 @@ from workflows.compatibility.data import (
     Made,
     TriedClient,
 )
+from workflows.compatibility.names import FindingIdentity, FindingName, named
+from workflows.compatibility.scripts import PLAYER, SENDER
 
-PLAYER = "play_broker.py"
-"""The script next to all findings that plays the broker of a client's failure."""
 SYMBOLS = {
     Verdict.CONFORMS: "✓",
     Verdict.INFORMATIONAL: "–",
@@ -52,37 +52,49 @@ SYMBOLS = {
 NOT_TRIED = " "
 _SAY_NOTHING = {*UNSETTLED_VERDICTS, Verdict.NOT_APPLICABLE}
 _LINKS = re.compile(r"\s*\(?https?://[^\s)]*\)?")
-_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_SMALL_WORD = re.compile(
-    "a|although|an|and|are|as|at|be|by|client|do|does|for|from|has|in|instead|is|it|its|kafka|more|not|of|on|s|so|than|that|the|this"
-    "|target|to|v|was|which|with"
-)
-_MAX_WORDS, _MAX_LETTERS = 5, 32
 _MAX_REASON = 200
 _LISTENER_OF_SCRIPT = re.compile(r"\blistener='(\w+)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """The data, and the evidence of each of its findings by id; a finding without a stored failure has none."""
+    """What was collected from a grid.
+
+    Attributes:
+        data: the data.
+        evidence: the failure that shows each finding, by its id; a finding without a stored failure has none.
+        names: the names of the findings.
+        names_before: the names that were given before.
+    """
 
     data: Compatibility
     evidence: Mapping[str, Evidence]
+    names: tuple[FindingName, ...]
+    names_before: tuple[FindingName, ...]
 
 
-def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "") -> Collected:
-    """Return the data of a grid; the address of this project's repository is empty if it is not published."""
+def collect(
+    folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "", names: tuple[FindingName, ...] = ()
+) -> Collected:
+    """Return the data of a grid.
+
+    Args:
+        folded: the grid.
+        failures: its stored failures.
+        project: the address of this project's repository; empty if it is not published.
+        names: the names of findings that were given before.
+    """
     products = products_of(folded, failures)
     judged = {product.id: _judged(product) for product in products}
-    findings: list[Finding] = []
-    evidence: dict[str, Evidence] = {}
+    unnamed: list[tuple[Finding, Evidence | None, FindingIdentity]] = []
     for family in dict.fromkeys(each.family for each in judged.values()):
         own = [product for product in products if judged[product.id].family == family]
         for bug, reason in (*_open_bugs(own), *_declared_bugs(own, failures)):
-            finding, shown = _finding(family, bug, reason, list(judged), taken={each.id for each in findings})
-            findings.append(finding)
-            if shown is not None:
-                evidence[finding.id] = shown
+            finding, shown = _finding(family, bug, reason, list(judged))
+            unnamed.append((finding, shown, _identity(finding, shown, bug)))
+    own_names = named([identity for *_, identity in unnamed], names)
+    findings = [replace(finding, id=name.id) for (finding, *_), name in zip(unnamed, own_names, strict=True)]
+    shown_by = zip(findings, (shown for _, shown, _ in unnamed), strict=True)
     broken = {clause for finding in findings for clause in finding.clauses}
     releases, clients = _operations(folded)
     data = Compatibility(
@@ -94,7 +106,8 @@ def collect(folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = 
         clients=clients,
         steps=tuple(_steps(folded)),
     )
-    return Collected(data=data, evidence=evidence)
+    evidence = {finding.id: shown for finding, shown in shown_by if shown is not None}
+    return Collected(data=data, evidence=evidence, names=own_names, names_before=names)
 
 
 def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made:
@@ -143,7 +156,7 @@ def _declared_bugs(products: Iterable[Product], failures: Sequence[KeptFailure])
             by_reason.setdefault(_without_links(reason), []).append(evidence)
             reasons.setdefault(_without_links(reason), reason)
     for title, alike in by_reason.items():
-        yield Bug(title=title, evidence=tuple(alike)), reasons[title]
+        yield Bug(title=title, evidence=tuple(alike), cause=("declared", title)), reasons[title]
 
 
 def _without_links(reason: str) -> str:
@@ -151,10 +164,8 @@ def _without_links(reason: str) -> str:
     return text if len(text) <= _MAX_REASON else f"{text[: _MAX_REASON - 1].rstrip()}…"
 
 
-def _finding(
-    family: str, bug: Bug, reason: str, order: Sequence[str], *, taken: Collection[str]
-) -> tuple[Finding, Evidence | None]:
-    """Return a finding and the failure that shows it best."""
+def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[Finding, Evidence | None]:
+    """Return a finding without a name, and the failure that shows it best."""
     broken: dict[str, dict[str, None]] = {}
     for each in bug.evidence:
         broken.setdefault(_owner(each), {})[each.clause.clause] = None
@@ -164,7 +175,7 @@ def _finding(
     shown = min((each for each in own if each.failure is not None), key=_usefulness, default=None)
     title = bug.title if reason else title_of(own, shown)
     finding = Finding(
-        id=finding_id(family, title, taken),
+        id="",
         family=family,
         title=one_line(title),
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
@@ -178,6 +189,16 @@ def _finding(
     return finding, shown
 
 
+def _identity(finding: Finding, shown: Evidence | None, bug: Bug) -> FindingIdentity:
+    rule = finding.clauses[0]
+    return FindingIdentity(
+        family=finding.family,
+        rule=rule.rpartition(".")[2] if finding.tried_with else rule,
+        cause=bug.cause,
+        signature="" if shown is None or shown.failure is None else shown.failure.signature,
+    )
+
+
 def _owner(evidence: Evidence) -> str:
     return evidence.clause.source if evidence.is_operation else evidence.target.target
 
@@ -186,8 +207,8 @@ def _script(shown: Evidence | None) -> str:
     if shown is None or shown.failure is None or not shown.failure.reproducer:
         return ""
     if not shown.is_client:
-        return REPRODUCER_FILE
-    # The common script has no TLS; `replay` has.
+        return f"../../{SENDER}"
+    # The script that plays a broker has no TLS; `replay` has.
     return "" if _listener(shown) in TLS_LISTENERS else f"../../{PLAYER}"
 
 
@@ -221,17 +242,6 @@ def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
         repeats.get("class") != FailureClass.DETERMINISTIC,
         not evidence.level_gates,
     )
-
-
-def finding_id(family: str, title: str, taken: Collection[str]) -> str:
-    """Return a name that stays the same while numbers in the title change: the folder of a finding."""
-    words = [word for word in _WORD.findall(title.lower()) if not _SMALL_WORD.fullmatch(word)]
-    folder = "-".join(_WORD.findall(family.lower())) or "product"
-    while len(words) > _MAX_WORDS or (len("-".join(words)) > _MAX_LETTERS and len(words) > 1):
-        words.pop()
-    name = f"{folder}/{'-'.join(words) or 'finding'}"
-    names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
-    return next(each for each in names if each not in taken)
 
 
 def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient, ...]]:

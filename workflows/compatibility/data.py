@@ -64,7 +64,7 @@ class Finding:
     """One defect of a product, in all of its versions.
 
     Attributes:
-        id: its folder below docs/findings: "tansu/unknown-tags-close-connection".
+        id: its folder below docs/findings: "tansu/KIP-482.unknown-tags-ignored-1"; see `names`.
         family: whose defect it is.
         title: what is wrong with the newest of these versions, in words; others may show it with other numbers.
         broken: the ids of the versions that have it, each with the rules that it breaks; the newest version first.

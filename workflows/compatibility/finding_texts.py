@@ -1,35 +1,28 @@
-"""The text of a finding: a complete issue for the tracker of its product.
+"""Texts of a finding: the page in its folder, and an issue for its product.
 
-The issue needs no files around it.
-
-It says what the rule demands and where the rule comes from, what was seen, what a client wrote last, the bytes without
-what says nothing about the failure, and how to see it again from nothing.
+Both say what the rule demands and where the rule comes from, what was seen, what a client wrote last, and how to see it
+again from nothing. The issue also has the bytes, and names the two files that have to be attached.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
-from itertools import chain, groupby
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from clauses.catalogue import REFERENCE, source_url
+from clauses.catalogue import REFERENCE, Role, source_url
 from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
-from reference_model.profiles.known_apis import known_apis
-from reports.exports.issues import driver_of, reported_of
-from reports.grid.bugs import Evidence, request_of
-from reports.records import FACTS_FILE, REPRODUCER_FILE
+from reports.records import FACTS_FILE
 from reports.repeats import ONLY_ONE, FailureClass
-from reports.tables.failure_rows import KeptFailure
 from reports.wording.escaping import markdown_code_block, markdown_text, one_line
-from reports.wording.verdict_labels import CRASH_KINDS, counted
-from wire.foreign_json import read_foreign_json
-from workflows.compatibility.collecting import PLAYER
 from workflows.compatibility.data import Compatibility, Finding
+from workflows.compatibility.exchanges import exchange_text
+from workflows.compatibility.scripts import PLAYER, SENDER
 
 FOLDER = "docs/findings"
 _MAX_HEX = 600
-_FOLDERS = re.compile(r"/(?:home|root|tmp|Users|work)/(?:[\w.@+-]+/)*")
 _ADDRESS = re.compile(r"(https?://[^\s<>\"'()\[\]]+)")
 _LAST_WORDS = "stderr: "
 _PORT = 9092
@@ -41,28 +34,21 @@ LISTENERS = {
     "controller": "of the KRaft controller",
 }
 """What is special about a listener, for somebody who has to set up the same."""
+Facts = Mapping[str, Any]
+"""The data of a finding; empty if no failure is stored."""
 
 
-_MAX_LINE = 160
-_PART = re.compile(r"^(?=connection )", re.MULTILINE)
-_ROW = re.compile(r"\bapi_keys\[(?P<index>\d+)\]\.\w+ = ")
-_KEY = re.compile(r"\b(?:api_keys\[\d+\]\.api_key|request_api_key) = (?P<key>-?\d+)$")
-_ASKED_FOR = re.compile(r"\brequest_api_key = (?P<key>-?\d+)$", re.MULTILINE)
-_API_NAME = re.compile(r"\b[A-Z]\w+(?= v-?\d)|\bAPI -?\d+")
-_API_VERSIONS = 18
+def finding_page(data: Compatibility, finding: Finding, facts: Facts) -> str:
+    """Return the text of the finding's folder, in Markdown."""
+    return "\n\n".join(_paragraphs(data, finding, facts, is_page=True))
 
 
-def without_folders(text: str) -> str:
-    """Return a message in which a path of a machine is the name of its file: a stack trace has such paths."""
-    return _FOLDERS.sub("…/", text)
+def tracker_text(data: Compatibility, finding: Finding, facts: Facts) -> str:
+    """Return the text of an issue about a finding, in Markdown."""
+    return "\n\n".join(_paragraphs(data, finding, facts, is_page=False))
 
 
-def finding_text(data: Compatibility, finding: Finding, evidence: Evidence | None) -> str:
-    """Return the text of a finding, in Markdown; without evidence if no failure is stored."""
-    return "\n\n".join(_paragraphs(data, finding, evidence))
-
-
-def _paragraphs(data: Compatibility, finding: Finding, evidence: Evidence | None) -> Iterator[str]:
+def _paragraphs(data: Compatibility, finding: Finding, facts: Facts, *, is_page: bool) -> Iterator[str]:
     yield f"# {markdown_text(finding.family)}: {markdown_text(finding.title)}"
     yield f"In {markdown_text(', '.join(finding.broken))}."
     if finding.tried_with:
@@ -71,37 +57,70 @@ def _paragraphs(data: Compatibility, finding: Finding, evidence: Evidence | None
         yield f"It was met on a listener {LISTENERS[finding.listener]}."
     if finding.declared:
         yield f"Declared as known: {_with_addresses(finding.declared)}"
-    if evidence is None:
+    if not facts:
         return
-    yield from _rule(data, finding, evidence)
     project = data.made.project
-    if evidence.failure is not None:
-        yield from _seen(evidence.failure, is_client=evidence.is_client)
-        yield from _again(project, finding, evidence, evidence.failure)
-    if not project and finding.script:
-        yield "In the tracker of another project, attach the files that are linked here."
+    yield from _rule(data, finding, facts)
+    yield from _seen(facts)
+    yield from _where_the_bytes_are(finding, facts) if is_page else _bytes(facts)
+    yield from _again(finding, facts, _Files(project=project, is_page=is_page, id=finding.id))
     suite = f"[kafka-conformance]({project})" if project else "kafka-conformance"
     yield f"Found by {suite} {data.made.version}, which judges brokers, proxies and clients of Kafka by the rules for ApiVersions."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """How a text names the files that a reader needs.
+
+    Attributes:
+        project: the address of this project's repository; empty if it is not published.
+        is_page: whether the text is in the folder of the finding, so that links may be relative.
+        id: the finding.
+    """
+
+    project: str
+    is_page: bool
+    id: str
+
+    def both(self, script: str) -> str:
+        """Return the names of a script and of the data, as links where they are not attached."""
+        if self.project:
+            address = f"{self.project}/blob/HEAD/{FOLDER}"
+            links = (f"{address}/{script}", f"{address}/{self.id}/{FACTS_FILE}")
+        elif self.is_page:
+            links = (f"../../{script}", FACTS_FILE)
+        else:
+            return f"`{script}` and `{FACTS_FILE}`, which are attached"
+        return f"[{script}]({links[0]}) and [{FACTS_FILE}]({links[1]})"
+
+    def fetched(self, *paths: str) -> Iterator[str]:
+        """Yield the commands that fetch files; none if this project is not published."""
+        if self.project:
+            yield from (f"curl -fLO {self.project}/raw/HEAD/{FOLDER}/{path}" for path in paths)
+
+
+def _is_client(facts: Facts) -> bool:
+    return str(facts.get("role", Role.BROKER)) != Role.BROKER
 
 
 def _code(text: str, language: str = "") -> str:
     return "\n".join(markdown_code_block(text, language))
 
 
-def _rule(data: Compatibility, finding: Finding, evidence: Evidence) -> Iterator[str]:
-    clause = evidence.clause
-    yield f"**Expected**: {markdown_text(clause.statement)} ({markdown_text(clause.clause)}, {clause.level}){_limit(finding, evidence)}"
-    yield f"Source: {linked(clause.location)}"
-    yield markdown_text(clause.meaning)
-    others = [f"{each} ({data.levels[each]})" for each in finding.clauses if each != clause.clause]
+def _rule(data: Compatibility, finding: Finding, facts: Facts) -> Iterator[str]:
+    clause = facts["clause"]
+    yield f"**Expected**: {markdown_text(facts['statement'])} ({markdown_text(clause)}, {data.levels[clause]}){_limit(finding, facts)}"
+    yield f"Source: {linked(facts['location'])}"
+    yield markdown_text(facts["meaning"])
+    others = [f"{other} ({data.levels[other]})" for other in finding.clauses if other != clause]
     if others:
         yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
 
 
-def _limit(finding: Finding, evidence: Evidence) -> str:
+def _limit(finding: Finding, facts: Facts) -> str:
     """Return the limit that a client used more memory than; empty if the failure is another one."""
     client = _client(finding)
-    if client is None or not evidence.message.startswith(TOO_MUCH_MEMORY):
+    if client is None or not facts["message"].startswith(TOO_MUCH_MEMORY):
         return ""
     return f" This client may use {client.memory_mb} MB."
 
@@ -131,9 +150,9 @@ def linked(location: str) -> str:
     return REFERENCE.sub(lambda found: f"[{found[0]}]({source_url(found[0])})", markdown_text(location))
 
 
-def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
-    first, *rest = without_folders(failure.message).splitlines()
-    if reported := reported_of(failure):
+def _seen(facts: Facts) -> Iterator[str]:
+    first, *rest = facts["message"].splitlines()
+    if reported := facts.get("reported"):
         yield f"Reported: {markdown_text(reported)}"
     yield f"**Seen**: {markdown_text(first)}"
     last_words = [line.removeprefix(_LAST_WORDS) for line in rest if line.startswith(_LAST_WORDS)]
@@ -142,45 +161,54 @@ def _seen(failure: KeptFailure, *, is_client: bool) -> Iterator[str]:
     if details:
         yield _code("\n".join(details), "text")
     if last_words:
-        yield f"The last lines that the {'client' if is_client else 'broker'} wrote:"
+        yield f"The last lines that the {'client' if _is_client(facts) else 'broker'} wrote:"
         yield _code("\n".join(last_words), "text")
-    if driver := driver_of(failure):
+    if driver := facts.get("driver"):
         yield "What the client runs:"
         yield _code(driver)
-    if failure.hex_dump:
-        request = "" if is_client else request_of(failure)
-        yield f"The bytes{f', here of {request}' if request else ''}:"
-        yield _code(shortened(failure.hex_dump, failure.message), "text")
 
 
-def _again(project: str, finding: Finding, evidence: Evidence, failure: KeptFailure) -> Iterator[str]:
+def _where_the_bytes_are(finding: Finding, facts: Facts) -> Iterator[str]:
+    if facts.get("exchange"):
+        yield (
+            f"[{FACTS_FILE}]({FACTS_FILE}) has the bytes{_of_request(facts)}. "
+            f"`python -m workflows.compatibility.tracker_text {FOLDER}/{finding.id}` prints this text with them, for the tracker of the product."
+        )
+
+
+def _bytes(facts: Facts) -> Iterator[str]:
+    if facts.get("exchange"):
+        yield f"The bytes{_of_request(facts)}:"
+        yield _code(exchange_text(facts["exchange"]), "text")
+
+
+def _of_request(facts: Facts) -> str:
+    return f", here of {facts['request']}" if facts.get("request") else ""
+
+
+def _again(finding: Finding, facts: Facts, files: _Files) -> Iterator[str]:
     yield "## To see it again"
-    sentence = _repeats(failure)
+    sentence = one_line(str((facts.get("repeats") or {}).get("sentence", "")))
     if sentence:
         yield f"Repeated by the suite: {markdown_text(sentence)}."
     else:
-        yield f"Not repeated in the run: {_why_not_repeated(finding, failure)}."
-    if evidence.is_client and finding.script:
-        yield from _against_the_script(project, finding)
-    elif not evidence.is_client:
-        yield from _against_the_broker(project, finding, read_foreign_json(failure.facts), sentence)
-    yield from _with_the_suite(project, finding)
+        yield f"Not repeated in the run: {_why_not_repeated(finding)}."
+    if not _is_client(facts):
+        yield from _against_the_broker(finding, facts, files, sentence)
+    elif finding.script:
+        yield from _against_the_script(finding, files)
+    yield from _with_the_suite(files)
 
 
-def _repeats(failure: KeptFailure) -> str:
-    repeats = read_foreign_json(failure.facts).get("repeats") or {}
-    return one_line(str(repeats.get("sentence", "")))
-
-
-def _why_not_repeated(finding: Finding, failure: KeptFailure) -> str:
+def _why_not_repeated(finding: Finding) -> str:
     if finding.declared:
         return "what is declared as known is not repeated"
-    if failure.kind in CRASH_KINDS:
+    if finding.crashes:
         return "a crash only has to end a second broker, if the suite can start one"
     return "its values cannot be drawn again, or the time for repeats was used up"
 
 
-def _against_the_broker(project: str, finding: Finding, facts: dict[str, object], sentence: str) -> Iterator[str]:
+def _against_the_broker(finding: Finding, facts: Facts, files: _Files, sentence: str) -> Iterator[str]:
     listener = "" if finding.listener == "plaintext" else f" --listener {finding.listener}"
     yield (
         f"Start the broker, {markdown_text(finding.target)}, in any way. `kafka-conformance start {finding.target}{listener} --port {_PORT}` does it as well."
@@ -190,24 +218,22 @@ def _against_the_broker(project: str, finding: Finding, facts: dict[str, object]
         yield _code(f"echo {data} | xxd -r -p | nc -w 3 localhost {_PORT} | xxd", "sh")
     if not finding.script:
         return
-    yield f"The whole exchange, with {_file(project, finding.id, REPRODUCER_FILE)}, which needs only Python:"
-    commands = [
-        *_fetched(project, f"{finding.id}/{REPRODUCER_FILE}"),
-        f"python3 {REPRODUCER_FILE} localhost:{_PORT}",
-    ]
-    yield _code("\n".join(commands), "sh")
+    others = sorted({step["listener"] for step in facts["steps"]} - {facts["listener"]})
+    command = " ".join([f"python3 {SENDER} . localhost:{_PORT}", *(f"{other}=HOST:PORT" for other in others)])
+    yield f"The whole exchange, with two files in one folder: {files.both(SENDER)}. The script needs only Python:"
+    yield _code("\n".join([*files.fetched(SENDER, f"{finding.id}/{FACTS_FILE}"), command]), "sh")
+    if facts.get("seen_elsewhere"):
+        yield "It ends with 2: the responses do not show this failure, which was seen elsewhere, and only the suite can judge it."
+        return
     yield (
         "It ends with 1 if the broker does the same again, and with 2 if the responses differ from the recorded ones: whether "
         "these are right, only the suite can say."
     )
     if sentence and not sentence.startswith((FailureClass.DETERMINISTIC, ONLY_ONE)):
-        yield (
-            "It does not happen each time. Until the script sees it: "
-            f"`until python3 {REPRODUCER_FILE} localhost:{_PORT}; [ $? = 1 ]; do :; done`."
-        )
+        yield f"It does not happen each time. Until the script sees it: `until {command}; [ $? = 1 ]; do :; done`."
 
 
-def _only_request(facts: dict[str, object]) -> str:
+def _only_request(facts: Facts) -> str:
     """Return the bytes of a failure's only request, or an empty text.
 
     The text is empty if the connections sent several requests, or if the bytes are long.
@@ -215,23 +241,17 @@ def _only_request(facts: dict[str, object]) -> str:
     A plain ApiVersions v0 does not count: it shows whether the broker still answers.
     """
     sent = facts.get("sent")
-    datas = [str(each["data"]) for each in sent] if isinstance(sent, list) else []
-    distinct = list(dict.fromkeys(datas))
+    requests = [str(request["data"]) for request in sent] if isinstance(sent, list) else []
+    distinct = list(dict.fromkeys(requests))
     if len(distinct) > 1:
-        distinct = [each for each in distinct if not each[8:].startswith("00120000")]
+        distinct = [data for data in distinct if not data[8:].startswith("00120000")]
     return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MAX_HEX else ""
 
 
-def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
+def _against_the_script(finding: Finding, files: _Files) -> Iterator[str]:
     client = _client(finding)
-    yield (
-        f"{_file(project, '', PLAYER)} plays the broker, as {_file(project, finding.id, FACTS_FILE)} says; it needs only Python. Start it in an empty folder:"
-    )
-    commands = [
-        *_fetched(project, PLAYER),
-        *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
-        f"python3 {PLAYER} . --port {_PORT}",
-    ]
+    yield f"The broker is played by a script, with two files in one folder: {files.both(PLAYER)}. The script needs only Python:"
+    commands = [*files.fetched(PLAYER, f"{finding.id}/{FACTS_FILE}"), f"python3 {PLAYER} . --port {_PORT}"]
     yield _code("\n".join(commands), "sh")
     how = f" ({install_command(client)})" if client else ""
     lines = [
@@ -240,7 +260,7 @@ def _against_the_script(project: str, finding: Finding) -> Iterator[str]:
     ]
     if client and client.driver:
         driver = f"drivers/{client.driver}"
-        program = f"[{driver}]({project}/tree/HEAD/{driver})" if project else f"`{driver}`"
+        program = f"[{driver}]({files.project}/tree/HEAD/{driver})" if files.project else f"`{driver}`"
         lines.append(f"The program of the suite is {program}.")
     yield "\n".join(lines)
 
@@ -265,115 +285,13 @@ def _module(client: Client) -> str:
     return next((part for parts in required for part in parts if "/" in part), client.library)
 
 
-def _with_the_suite(project: str, finding: Finding) -> Iterator[str]:
-    source = f"git+{project}" if project else "."
-    where = "" if project else ", in a checkout of kafka-conformance"
+def _with_the_suite(files: _Files) -> Iterator[str]:
+    source = f"git+{files.project}" if files.project else "."
+    where = "" if files.project else ", in a checkout of kafka-conformance"
     yield f"Judged again by the suite, which starts what it needs{where}:"
     commands = [
         f"pipx install {source}",
-        *_fetched(project, f"{finding.id}/{FACTS_FILE}"),
-        f"kafka-conformance replay {'.' if project else f'{FOLDER}/{finding.id}'}",
+        *files.fetched(f"{files.id}/{FACTS_FILE}"),
+        f"kafka-conformance replay {'.' if files.project else f'{FOLDER}/{files.id}'}",
     ]
     yield _code("\n".join(commands), "sh")
-
-
-def _fetched(project: str, path: str) -> Iterator[str]:
-    if project:
-        yield f"curl -fLO {project}/raw/HEAD/{FOLDER}/{path}"
-
-
-def _file(project: str, folder: str, name: str) -> str:
-    """Return a link to a file next to a text.
-
-    Without an address of the project the link is relative, as the forge resolves it.
-    """
-    path = "/".join(filter(None, (FOLDER, folder, name)))
-    if project:
-        return f"[{name}]({project}/blob/HEAD/{path})"
-    return f"[{name}]({name if folder else f'../../{name}'})"
-
-
-_MAX_LINES_OF_PART, _MAX_DUMP_LINES = 40, 120
-
-
-def shortened(dump: str, message: str = "") -> str:
-    """Return the dump of an exchange without rows irrelevant to a failure.
-
-    Of a long dump only some messages are kept.
-
-    What explains a failure stays: rows about APIs that were requested or that the message names, lines with a mark,
-    requests that the message names, and the first and the last messages.
-    """
-    known = {f"API {key}": key for key in range(-1, 1000)}
-    known |= {api.name: key for key, api in known_apis().items()}
-    first = message.partition("\n")[0]
-    named = {known[name] for name in _API_NAME.findall(first) if name in known} - {_API_VERSIONS}
-    keys = {_API_VERSIONS, *named, *(int(found["key"]) for found in _ASKED_FOR.finditer(dump))}
-    parts = [_short_part(part.rstrip("\n").split("\n"), keys) for part in _PART.split(dump) if part]
-    kept = _kept_parts(parts, named)
-    lines: list[str] = []
-    for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
-        own = [line for index in run for line in parts[index]]
-        lines += own if is_kept else [f"... ({counted(len(own), 'more line')})"]
-    cut = (line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..." for line in lines)
-    return "\n".join(cut)
-
-
-def _short_part(lines: Sequence[str], keys: Collection[int]) -> Sequence[str]:
-    own = list(_without_other_apis(lines, keys))
-    rest = own[_MAX_LINES_OF_PART:]
-    if len(rest) <= 1:
-        return own
-    marked = [line for line in rest if line.startswith(">")]
-    more = f"... ({len(rest) - len(marked)} more lines)"
-    return [*own[:_MAX_LINES_OF_PART], more, *marked]
-
-
-def _kept_parts(parts: Sequence[Sequence[str]], named: Set[int]) -> Collection[int]:
-    """Return the indexes of the messages to show: as many as fit.
-
-    Requests of the named APIs come first, each with the message after it.
-    """
-    asked = [index for index, part in enumerate(parts) if named & _requested(part)][:2]
-    both_ends = chain.from_iterable(zip(reversed(range(len(parts))), range(len(parts)), strict=True))
-    kept: set[int] = set()
-    left = _MAX_DUMP_LINES
-    for index in (*(each for first in asked for each in (first, first + 1)), *both_ends):
-        if index in kept or index >= len(parts):
-            continue
-        left -= len(parts[index])
-        if left < 0:
-            break
-        kept.add(index)
-    return kept
-
-
-def _requested(part: Sequence[str]) -> set[int]:
-    return {int(found["key"]) for line in part if (found := _ASKED_FOR.search(line))}
-
-
-def _without_other_apis(lines: Sequence[str], keys: Collection[int]) -> Iterator[str]:
-    """Yield the lines of a message; entries of a table about APIs other than `keys` become one line."""
-    left = 0
-    for entry_index, entry in groupby(lines, key=_index_of_entry):
-        own = list(entry)
-        key = _KEY.search(own[0])
-        if (
-            entry_index
-            and key is not None
-            and int(key["key"]) not in keys
-            and not any(line.startswith(">") for line in own)
-        ):
-            left += 1
-            continue
-        if left:
-            yield f"... ({counted(left, 'other API')})"
-            left = 0
-        yield from own
-    if left:
-        yield f"... ({counted(left, 'other API')})"
-
-
-def _index_of_entry(line: str) -> str:
-    found = _ROW.search(line)
-    return found["index"] if found else ""
