@@ -1,4 +1,4 @@
-"""The rules of `reports.run_folders.run_refusals` as columns, for many run folders at once.
+"""The rules of `run_refusals` as columns, for many run folders at once.
 
 `history.facts.ingest` applies them.
 """
