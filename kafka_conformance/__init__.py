@@ -4,6 +4,10 @@ It starts the console script `kafka-conformance`.
 
 The wheel has the repository's folders in `suite/`, next to this file. Other programs of the environment cannot import
 them by accident, and they replace no package of the same name. In a checkout they are next to this package.
+
+`suite/` looks like the repository's root, with `conftest.py` and `pyproject.toml`: the installed suite loads the same
+plugins and has the same pytest options, and its `code_sha256` is that of the checkout. The command puts this folder
+first on its own `sys.path`. Only Spark's processes get it in `PYTHONPATH`; judged clients do not.
 """
 
 from __future__ import annotations

@@ -4,8 +4,16 @@ Each folder next to this file is one proposal, and contains what the suite has f
 
 A proposal declares its parts in its `__init__.py`, as a `PROPOSAL`. The suite never imports a proposal by its name: it
 asks here for a part, such as the pages, and gets that part of every proposal. A part is imported when it is first asked
-for, because most of them are built on the suite. So deleting a proposal's folder removes it; ARCHITECTURE.md says what
-the suite keeps.
+for, because most of them are built on the suite. So deleting a proposal's folder removes it.
+
+What stays then is what reads or sends bytes for any client or release, because a hook for each of these would be longer
+than what it hides. Of KIP-1313 that is:
+
+- header v3 in `wire.headers` and the property `headerVersions`: the scripted broker, recordings and `blame` read
+  requests with any header, and `unknown_versions` gives a version above the highest the header that the target reads;
+- requests with header v3, which are drawn (`strategies.odd_requests`), stored (one entry of the corpus) and planted as
+  a defect for all brokers, because a release must not mistake one for another request; their names are in records;
+- `client_instance_id` in the output of drivers (`DriverResult.instance_ids`), which then nothing compares.
 """
 
 from __future__ import annotations

@@ -8,6 +8,11 @@ Pinned examples are known in advance, so they begin before Hypothesis reaches th
 drawn, and their results are taken some examples later. If one of them fails then, Hypothesis has moved on: the property
 is judged again from its beginning, one example after the other, and shrunk as usual. The first examples of a property
 are judged one by one in any case. This finds most failures while Hypothesis still runs the failing example.
+
+Properties that compare their examples (`in_order`) run one by one.
+
+Examples of a near target do not overlap. A greenlet once waited for a response while Hypothesis drew the next example:
+that saved 5 of at least 45 s of a standard run of one listener, with 7 % more processor time.
 """
 
 from __future__ import annotations

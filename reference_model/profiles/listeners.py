@@ -47,6 +47,11 @@ CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
 
 
 def first_but_for_tls(listener: str, listeners: Collection[str]) -> str:
-    """Return the first of a target's listeners that serves what a given one serves, with or without TLS."""
+    """Return the first of a target's listeners that serves what a given one serves, with or without TLS.
+
+    A standard run sweeps whole ranges of versions and learns with an extra state on that listener only. On the others
+    it takes the ends of ranges and the states of the model. So only the deep tier finds a broker that serves a version
+    in the middle of a range otherwise over TLS alone.
+    """
     served = _WITHOUT_TLS.get(listener, listener)
     return next(each for each in listeners if _WITHOUT_TLS.get(each, each) == served)
