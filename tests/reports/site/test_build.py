@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from reports.exports.writing import HISTORY_ROW_TYPES
 from reports.grid import addresses
 from reports.site.build import build_site, read_tables
 from reports.site.clause_pages import write_clauses
 from reports.site.drill_down import write_cells
 from reports.site.failure_pages import write_failures
 from reports.site.why import write_why
-from reports.tables.all_tables import ROW_TYPES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
@@ -48,7 +48,7 @@ def test_every_export_is_linked_from_a_page(small_site: Path) -> None:
 
 def test_export_of_an_empty_table_is_linked_too(tmp_path: Path) -> None:
     """An empty table is also a fact that programs read: nothing was measured."""
-    site = write_small_site(tmp_path, **{name: [] for name in ROW_TYPES if name != "failures"})
+    site = write_small_site(tmp_path, **{name: [] for name in HISTORY_ROW_TYPES if name != "failures"})
     assert _exports_without_a_link(site) == []
 
 
