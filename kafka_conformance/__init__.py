@@ -7,7 +7,8 @@ them by accident, and they replace no package of the same name. In a checkout th
 
 `suite/` looks like the repository's root, with `conftest.py` and `pyproject.toml`: the installed suite loads the same
 plugins and has the same pytest options, and its `code_sha256` is that of the checkout. The command puts this folder
-first on its own `sys.path`. Only Spark's processes get it in `PYTHONPATH`; judged clients do not.
+first on its own `sys.path`. Only Spark's processes get it in `PYTHONPATH`; judged clients do not, but for those that
+the project brings.
 """
 
 from __future__ import annotations

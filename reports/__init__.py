@@ -4,4 +4,4 @@ Other projects may import the modules in `__all__`; docs/use-as-a-library.md sho
 they serve this suite alone, and may change at any time.
 """
 
-__all__ = ["records"]
+__all__ = ["record_columns", "records"]

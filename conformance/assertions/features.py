@@ -81,11 +81,11 @@ def assert_features_as_on(
         other: the name of the other listener. A response of it that cannot be read is judged there.
         version: the version of ApiVersions in which both are asked.
         kinds: the lists that are compared.
-        of_one_node: whether both listeners are of one node, so that at one epoch `SAME_LEVELS` judges the finalized
-            features.
+        of_one_node: whether both listeners are of one node, so that at one epoch `SAME_LEVELS_AT_ONE_EPOCH` judges the
+            finalized features.
 
     Raises:
-        JudgedElsewhere: only finalized features are missing, and `SAME_LEVELS` judges that.
+        JudgedElsewhere: only finalized features are missing, and `SAME_LEVELS_AT_ONE_EPOCH` judges that.
     """
     elsewhere = broker.sibling(other)
     assume(version <= min(broker.max_version, elsewhere.max_version))

@@ -281,7 +281,7 @@ def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError 
     if failure.needs_earlier_requests:
         raise UnreadableValues(
             "it occurred only after requests of other examples on the same connection; examples no longer share "
-            "connections, so run its reproducer.py instead"
+            "connections, so run its script instead"
         )
     values: dict[str, Any] = dict(read_values(failure.example))
     role = role_of_failure(failure, target.target)

@@ -20,6 +20,7 @@ from upgrade.planning.markdown_text import upgrade_markdown
 from upgrade.planning.release_names import UnknownRelease, ends_named
 
 WIDTH_WHEN_PIPED = 80
+"""Columns."""
 
 
 @click.command()

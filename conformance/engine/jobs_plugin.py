@@ -6,8 +6,8 @@ forked it, which repeats them in the order of the properties: one run folder, on
 
 A near target is judged by one process. Several were built and measured on two cores: Apache Kafka 4.4.0 took 87 s
 instead of 100, because suite and broker already use one core between them. A target for each process takes longer
-still: its JVM starts and compiles again. Whatever does not conform would have to be judged again alone, and a violation
-that one process saw once would be lost.
+still: its JVM starts and compiles again. Whatever does not conform would have to be judged again alone, and so would
+what another process saw and what does not come back.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Two readers apply the same rules: `reports.run.run_folder` to one local folder, 
 to many folders on any file system, as columns. A test checks that both agree on every fault. Each reports the first
 reason that applies, in the order of this module; the sentence of the first reader may say more.
 
-Sentences about limits and about unusable names are those of `reports.run_limits` and `reports.record_paths`.
+Sentences about limits and about unusable names are those of `run_limits` and `record_paths`.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ class RefusalReason:
 
 
 UNUSABLE_NAME = RefusalReason(RunRefusal.UNUSABLE_NAME, "%s")
-"""The folder's path and the names in it are UTF-8; the sentence is from `reports.record_paths`."""
+"""The folder's path and the names in it are UTF-8; the sentence is from `record_paths`."""
 SPECIAL_FILE = RefusalReason(RunRefusal.SPECIAL_FILE, "%s is %s, and no plain file")
 """A folder has files and folders in it, and no link, pipe, socket or device."""
 SPECIAL_ROOT = RefusalReason(RunRefusal.SPECIAL_FILE, "it is %s; give the run folder itself")
 """The same of what is outside of run folders."""
 BEYOND_LIMITS = RefusalReason(RunRefusal.BEYOND_LIMITS, "%s")
-"""Files are within `reports.run_limits`, which has the sentences. Files of rows are opened after the header is checked:
+"""Files are within `run_limits`, which has the sentences. Files of rows are opened after the header is checked:
 one beyond a limit is reported before `DAMAGED_FILE`."""
 
 NO_HEADER = RefusalReason(RunRefusal.NO_HEADER, "it has no run.json, or an empty one")

@@ -28,6 +28,12 @@ def test_packages_name_the_modules_of_the_document(package: str) -> None:
         assert import_module(f"{package}.{module}").__doc__
 
 
+def test_names_of_the_table_exist() -> None:
+    dotted = re.findall(rf"`((?:{'|'.join(PUBLIC)})\.\w+)\.(\w+)[`(]", PAGE)
+    assert len(dotted) >= len(PUBLIC)
+    assert [(module, name) for module, name in dotted if not hasattr(import_module(module), name)] == []
+
+
 def test_other_packages_have_no_public_modules() -> None:
     named = {path.parent.name for path in REPOSITORY.glob("*/__init__.py") if "__all__" in path.read_text("utf-8")}
     assert named == PUBLIC.keys()
