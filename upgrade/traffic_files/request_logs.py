@@ -38,8 +38,8 @@ NO_SOFTWARE = (
 
 POLL_INTERVAL_S = 0.5
 """How often growing files are looked at. Python's library has no event for it."""
-_CHUNK_BYTES = 4 * 1024 * 1024
-_MAX_LINE_BYTES = 64 * 1024 * 1024
+CHUNK_BYTES = 4 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -193,13 +193,13 @@ def _sentences_about(clients: LoggedClients, counts: LogCounts, observed: Observ
     return sentences + left_out
 
 
-def count_file(path: Path) -> LogCounts:
-    """Count the requests in one file that does not grow."""
+def count_file(path: Path, chunk_bytes: int = CHUNK_BYTES) -> LogCounts:
+    """Count the requests in one file that does not grow, of which so many bytes are read at a time."""
     counts = LogCounts()
     with _opened(path) as file:
         lines = _Lines()
         try:
-            while chunk := file.read(_CHUNK_BYTES):
+            while chunk := file.read(chunk_bytes):
                 counts.count(lines.of(chunk))
         except OSError:
             # A compressed file that is cut off: what came before counts.
@@ -220,12 +220,13 @@ def _counted(paths: Sequence[Path]) -> Iterator[LogCounts]:
 class _Lines:
     """Splits chunks into lines; the beginning of a line waits for its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._rest = b""
+        self._max_bytes = max_bytes
 
     def of(self, chunk: bytes) -> list[bytes]:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > _MAX_LINE_BYTES:
+        if len(self._rest) > self._max_bytes:
             # No entry is as long: the file is something else, and must not fill the memory.
             self._rest = b""
         return lines
@@ -259,7 +260,7 @@ class _GrowingFile:
         self._file.close()
 
     def _written(self) -> Iterator[list[bytes]]:
-        while chunk := self._file.read(_CHUNK_BYTES):
+        while chunk := self._file.read(CHUNK_BYTES):
             yield self._lines.of(chunk)
 
     def _is_replaced(self) -> bool:

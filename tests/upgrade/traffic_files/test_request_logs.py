@@ -24,6 +24,7 @@ from upgrade.traffic_files.request_logs import (
     _GrowingFile,
     _Lines,
     add_counted,
+    count_file,
     follow_request_logs,
     read_request_logs,
 )
@@ -76,27 +77,25 @@ def test_several_files_are_read_by_several_processes(tmp_path: Path) -> None:
     assert requests_in(*parts) == requests_in(written(tmp_path / "all.log", *LINES))
 
 
-def test_chunks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_do_not_matter(tmp_path: Path) -> None:
     """A file is read in chunks that end anywhere; its last line may have no end."""
     path = written(tmp_path / "requests.log", *LINES)
-    expected = requests_in(path)
+    expected = count_file(path).requests
     path.write_bytes(path.read_bytes()[:-1])
-    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 100)
-    assert requests_in(path) == expected
+    assert count_file(path, chunk_bytes=100).requests == expected
 
 
-def test_what_came_before_the_cut_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_came_before_the_cut_counts(tmp_path: Path) -> None:
     """Of a compressed file that is cut, what was read before the cut counts, and the cut is said."""
-    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
     path = tmp_path / "requests.log.gz"
     with pa.output_stream(str(path), compression="gzip") as file:
         for number in range(2000):
             file.write(IN_2_8.replace(b"58800", b"%d" % (number * 7919 % 60000)) + b"\n")
     path.write_bytes(path.read_bytes()[:-200])
     observed = ObservedRequests()
-    said = read_request_logs([path], observed)
+    notes = add_counted(count_file(path, chunk_bytes=1000), observed)
     assert 0 < observed.requests(NAMED)[18, 3] < 2000
-    assert [each for each in said if "cut file" in each]
+    assert [each for each in notes if "cut file" in each]
 
 
 def test_entries_before_the_introduction_count_for_the_same_client(tmp_path: Path) -> None:
@@ -305,9 +304,8 @@ def test_a_replaced_file_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.
     file.close()
 
 
-def test_a_line_that_is_too_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_dropped() -> None:
     """What has no line end is kept only up to the longest possible line."""
-    monkeypatch.setattr(request_logs, "_MAX_LINE_BYTES", 3)
-    lines = _Lines()
+    lines = _Lines(max_bytes=3)
     assert [lines.of(each) for each in (b"a\nbcd", b"e", b"f\ng")] == [[b"a"], [], [b"f"]]
     assert (lines.rest(), lines.rest()) == ([b"g"], [])
