@@ -105,17 +105,20 @@ def _near_differences(rows: Sequence[ComparedRow]) -> tuple[tuple[ComparedRow, .
         one_sided = one_sided + 1 if lonely else 0
         near = any(other.differs for other in rows[index : index + _CONTEXT + 1])
         if one_sided > _MAX_ONE_SIDED or len(shown) >= _MAX_ROWS:
-            left_out["fields that only one response has" if lonely else "more fields"] += 1
+            left_out["{} that only one response has" if lonely else "more {}"] += 1
         elif not near:
-            left_out["equal fields"] += 1
+            left_out["equal {}"] += 1
         else:
-            shown.append(replace(row, gap=_in_words(left_out)))
+            shown.append(replace(row, gap=in_words(left_out)))
             left_out.clear()
-    return tuple(shown), _in_words(left_out)
+    return tuple(shown), in_words(left_out)
 
 
-def _in_words(left_out: Counter[str]) -> str:
-    return ", ".join(f"{number} {what}" for what, number in left_out.items())
+def in_words(left_out: Counter[str]) -> str:
+    """Return what was left out, in words: "2 equal fields, 1 field that only one response has"."""
+    return ", ".join(
+        f"{number} {what.format('field' if number == 1 else 'fields')}" for what, number in left_out.items()
+    )
 
 
 def in_fields_of(other: Sequence[ByteRow], rows: Sequence[ByteRow]) -> Sequence[ByteRow]:

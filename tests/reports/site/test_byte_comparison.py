@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.run.frame_rows import answer_rows, bare_rows
-from reports.site.byte_comparison import first_divergence, in_fields_of
+from reports.site.byte_comparison import first_divergence, in_fields_of, in_words
 from tests.reports.roll_up_tables import WRONG_ANSWER
 
 
@@ -40,3 +42,8 @@ def test_first_divergence_leaves_the_size_aside() -> None:
     assert rows[index].path == "error_code"
     assert first_divergence(rows, rows) is None
     assert first_divergence(rows[:-1], rows) == len(rows) - 2
+
+
+def test_one_field_is_no_fields() -> None:
+    left_out = Counter({"equal {}": 2, "{} that only one response has": 1})
+    assert in_words(left_out) == "2 equal fields, 1 field that only one response has"
