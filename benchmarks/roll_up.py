@@ -53,7 +53,7 @@ from spark_aggregation.history.state import empty_state, fold
 from spark_aggregation.reading.frames import checkpointed_together
 from spark_aggregation.run_roll_up import RollUpRequest, aggregate, shown
 from spark_aggregation.session import start_session
-from spark_aggregation.tables.cell_tables import grid_cells
+from spark_aggregation.tables.grid_tables import grid_cells
 from spark_aggregation.tables.transitions import cell_ages
 from tests.conformance.suite_runs import run_suite
 

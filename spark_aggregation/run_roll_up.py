@@ -24,7 +24,7 @@ from spark_aggregation.history.history import Batch, RunHistory, batches_of
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.reading.frames import as_table, checkpointed, checkpointed_together, for_each
 from spark_aggregation.reading.storage import Storage, is_uri, local_path
-from spark_aggregation.tables import cell_tables, count_tables
+from spark_aggregation.tables import count_tables, grid_tables
 from spark_aggregation.tables.evidence import neighbours, shown_failures, shown_machines
 from spark_aggregation.tables.given_reports import GivenTables, given_tables
 from spark_aggregation.tables.run_selection import shown_runs
@@ -308,8 +308,8 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
     """
     often_used = checkpointed_together(
         {
-            "cells": cell_tables.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
-            "targets": cell_tables.grid_targets(facts.headers, chosen),
+            "cells": grid_tables.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
+            "targets": grid_tables.grid_targets(facts.headers, chosen),
         },
         whole=True,
     )
@@ -318,10 +318,10 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
     return {
         "cells": lambda: cells,
         "targets": lambda: targets,
-        "clauses": lambda: cell_tables.grid_clauses(facts.headers, chosen),
-        "runs": lambda: cell_tables.grid_runs(state.runs, chosen),
+        "clauses": lambda: grid_tables.grid_clauses(facts.headers, chosen),
+        "runs": lambda: grid_tables.grid_runs(state.runs, chosen),
         "transitions": lambda: state.transitions,
-        "release_steps": lambda: cell_tables.release_steps(cells, targets),
+        "release_steps": lambda: grid_tables.release_steps(cells, targets),
         "flakes": lambda: count_tables.flake_rates(state.flaky, state.columns, state.runs),
         "coverage": lambda: count_tables.coverage(chosen, facts.reached),
         "latency": lambda: count_tables.latency(chosen, facts.latencies),

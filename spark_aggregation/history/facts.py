@@ -53,8 +53,8 @@ from spark_aggregation.reading.run_files import (
 )
 from spark_aggregation.reading.schema import HEADER, schema, texts
 from spark_aggregation.session import fit_partitions
-from spark_aggregation.tables.cell_tables import judged_cells
 from spark_aggregation.tables.evidence import first_examples, read_failures, read_machines
+from spark_aggregation.tables.judged_cells import judged_cells
 from spark_aggregation.tables.table_schemas import JUDGED_CELLS, TABLES
 
 _OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
@@ -255,7 +255,7 @@ class Facts:
 
     Attributes:
         headers: one row per run: its folder, the SHA-256 of its `run.json`, and the content of that file.
-        cells: one row per run and planned cell, as `cell_tables.judged_cells` returns them.
+        cells: one row per run and planned cell, as `judged_cells.judged_cells` returns them.
         partials: one row per distinct value of `file_contents.PARTIAL_KEYS`.
         reached: one row per run, cell, property, kind of request, outcome and error code.
         latencies: one row per run, column of the grid and latency bucket.

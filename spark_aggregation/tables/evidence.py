@@ -79,7 +79,7 @@ def shown_machines(machines: DataFrame, targets: DataFrame) -> DataFrame:
 
     Args:
         machines: `run_id`, `target`, `listener` and `machine`, of at least the runs that the grid shows.
-        targets: as `cell_tables.grid_targets` returns them.
+        targets: as `grid_tables.grid_targets` returns them.
     """
     key = ["run_id", *COLUMN]
     shown = machines.join(targets.select(*key), on=key, how="left_semi")
@@ -140,7 +140,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
     """Return the evidence of the failures that the grid's cells name.
 
     Args:
-        cells: as `cell_tables.grid_cells` returns them.
+        cells: as `grid_tables.grid_cells` returns them.
         failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
 
     Returns:
@@ -165,9 +165,9 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
     """Find out how other targets responded to the smallest example of each failure.
 
     Args:
-        cells: as `cell_tables.grid_cells` returns them.
+        cells: as `grid_tables.grid_cells` returns them.
         examples: as `first_examples` returns them, of at least the runs that the grid shows.
-        targets: as `cell_tables.grid_targets` returns them.
+        targets: as `grid_tables.grid_targets` returns them.
 
     Returns:
         One row per failure and other target, as `Neighbour` in `reports.tables` says.

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
 from spark_aggregation.history.facts import FACTS, facts_of
-from spark_aggregation.tables.cell_tables import judged_cells, release_order, release_steps
+from spark_aggregation.tables.grid_tables import release_order, release_steps
+from spark_aggregation.tables.judged_cells import judged_cells
 from tests.run_folders import (
     clause_entry,
     client_rows,
