@@ -162,8 +162,8 @@ def answers_in_turn(
 def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[Request]]) -> None:
     """From response to response and from connection to connection, the epoch of the features never decreases.
 
-    This holds for all responses of the run: those of other properties are compared when each of them ends. Where
-    several nodes may be behind an address, it holds for each connection.
+    This holds for all responses of the run: those of other properties are compared when each of them ends. An address
+    may lead to several nodes: there it holds for each connection.
     """
     answers: list[ApiVersionsResponse] = []
     with ExitStack() as opened:
