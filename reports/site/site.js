@@ -65,18 +65,20 @@ document.documentElement.classList.add("js");
   };
 
   // A row stays if it has one of the chosen values of each kind; a verdict counts in the chosen columns alone.
-  const hasState = (row, states) => {
-    if (!isGrid) return states.some((state) => row.classList.contains(`has-${state}`));
-    const own = verdicts.get(row) ?? [];
-    return own.some((verdict, index) => states.includes(verdict) && isChosen(columns[index].block));
-  };
-  const isKept = (row) => {
-    const [states, levels, roles, sources] = ["state", "level", "role", "source"].map(values);
+  const keeping = () => {
+    const [states, levels, roles] = ["state", "level", "role"].map(values);
+    const sources = chosen("source").map((box) => `.rows-${box.id}`);
     const words = find.value.toLowerCase().split(/\s+/);
-    return (!states.length || hasState(row, states))
+    const counts = columns.map(({ block }) => isChosen(block));
+    const hasState = (row) => {
+      if (!isGrid) return states.some((state) => row.classList.contains(`has-${state}`));
+      const own = verdicts.get(row) ?? [];
+      return own.some((verdict, index) => states.includes(verdict) && counts[index]);
+    };
+    return (row) => (!states.length || hasState(row))
       && (!levels.length || levels.some((level) => row.classList.contains(level)))
       && (!roles.length || roles.some((role) => row.classList.contains(`binds-${role}`)))
-      && (!sources.length || chosen("source").some((box) => row.parentElement.matches(`.rows-${box.id}`)))
+      && (!sources.length || sources.some((source) => row.parentElement.matches(source)))
       && (!since?.value || row.dataset.changed >= since.value)
       && words.every((word) => texts.get(row).includes(word));
   };
@@ -110,8 +112,8 @@ document.documentElement.classList.add("js");
   const visible = (element) => element.getClientRects().length > 0;
 
   // The heading of a source goes with its last row.
-  const settle = () => {
-    if (isGrid) settleColumns();
+  const settleRows = () => {
+    const isKept = keeping();
     for (const row of rows) row.hidden = !isKept(row);
     for (const body of bodies) body.hidden = false;
     const left = rows.filter(visible);
@@ -123,7 +125,12 @@ document.documentElement.classList.add("js");
     status.textContent = `${shown}${all} ${status.dataset.noun}${rules.length === 1 ? "" : "s"}${columns ? `, ${many(columns, "column")}` : ""} shown.`;
   };
 
-  find.addEventListener("input", () => { write(); settle(); });
+  const settle = () => {
+    if (isGrid) settleColumns();
+    settleRows();
+  };
+
+  find.addEventListener("input", () => { write(); settleRows(); });
   form.addEventListener("change", () => { write(); settle(); });
   form.addEventListener("reset", () => setTimeout(() => {
     for (const box of boxes) box.checked = false;
