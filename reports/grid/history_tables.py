@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from reports.tables.failure_rows import KeptFailure, KeptMachine, Neighbour
 from reports.tables.given_rows import InputsLeftOut, MutationScore, ReleaseChange
 from reports.tables.history_rows import Coverage, Flakes, Latency, ReleaseStep, Speed, Transition
 from wire.foreign_json import read_foreign_json
+
+_KEPT_FACTS = 64
+"""How many files stay parsed: a page asks several times for the facts of its failure, and one file may have 600 kB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +74,13 @@ def leaves_open(failure: KeptFailure) -> bool:
 
 def stored_facts(failure: KeptFailure) -> Mapping[str, Any]:
     """Return the content of a failure's `failure.json`; nothing if none is stored, or no object."""
+    return _object_in(failure.facts)
+
+
+@lru_cache(maxsize=_KEPT_FACTS)
+def _object_in(text: str) -> Mapping[str, Any]:
     try:
-        facts = read_foreign_json(failure.facts)
+        facts = read_foreign_json(text)
     except ValueError:
         return {}
     return facts if isinstance(facts, dict) else {}

@@ -11,7 +11,7 @@ import allure
 
 from clauses.catalogue import Clause, Level
 from reports.records import DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
-from reports.run.failures import READS_FACTS, Failure, render_dump, render_facts, render_reproducer
+from reports.run.failures import READS_FACTS, Failure, conversation_of, render_dump, render_facts, render_reproducer
 
 SEVERITIES = {
     Level.MUST: allure.severity_level.CRITICAL,
@@ -33,11 +33,12 @@ def label_result(clause: Clause, target: str) -> None:
 def attach_failure(failure: Failure) -> None:
     """Attach the hex dump, the drawn values, and the reproducer script with `failure.json` if it reads that file."""
     text = allure.attachment_type.TEXT
-    dump = render_dump(failure)
+    conversation = conversation_of(failure)
+    dump = render_dump(conversation)
     allure.attach(dump, DUMP_FILE, text)
     if failure.is_reproducible:
         script = render_reproducer(failure)
         allure.attach(script, REPRODUCER_FILE, text)
         if READS_FACTS in script:
-            allure.attach(render_facts(failure), FACTS_FILE, allure.attachment_type.JSON)
+            allure.attach(render_facts(failure, conversation), FACTS_FILE, allure.attachment_type.JSON)
     allure.attach(failure.example, "example.txt", text)

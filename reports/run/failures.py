@@ -16,8 +16,9 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -263,8 +264,13 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
     ]
 
 
+@cache
+def script_templates() -> Environment:
+    """Return the templates of scripts; compiling one takes longer than rendering it."""
+    return Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False)
+
+
 def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
-    templates = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False)
     texts = {
         "clause": failure.clause,
         "statement": _harmless(failure.statement),
@@ -278,24 +284,30 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
         # What a property says of a client ends with a summary of the play.
         last_line = failure.message.rpartition("\n")[2] if "\n" in failure.message else ""
         texts["summary"] = _harmless(last_line[:_MAX_MESSAGE])
-        return render_client_reproducer(templates, texts, failure.script, play)
-    return templates.get_template("reproducer.py.j2").render(
-        **texts,
-        any_failure=False,
-        silence_s=REPRODUCER_SILENCE_S,
-        in_bytes=failure.clause not in SEEN_ELSEWHERE,
-        steps=None if data is None else data["steps"],
-        tls=any(step.tls for step in failure.steps),
-        hidden=any(hidden_tokens(failure.steps)),
-        a_token=A_TOKEN,
-        other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
+        return render_client_reproducer(script_templates(), texts, failure.script, play)
+    return (
+        script_templates()
+        .get_template("reproducer.py.j2")
+        .render(
+            **texts,
+            any_failure=False,
+            silence_s=REPRODUCER_SILENCE_S,
+            in_bytes=failure.clause not in SEEN_ELSEWHERE,
+            steps=None if data is None else data["steps"],
+            tls=any(step.tls for step in failure.steps),
+            hidden=any(hidden_tokens(failure.steps)),
+            a_token=A_TOKEN,
+            other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
+        )
     )
 
 
-def render_sender(templates: Environment) -> str:
+def render_sender() -> str:
     """Return the source of a script that repeats the steps of any stored failure of a broker, whose folder it gets."""
-    return templates.get_template("reproducer.py.j2").render(
-        any_failure=True, silence_s=REPRODUCER_SILENCE_S, steps=None, tls=True, hidden=True, a_token=A_TOKEN
+    return (
+        script_templates()
+        .get_template("reproducer.py.j2")
+        .render(any_failure=True, silence_s=REPRODUCER_SILENCE_S, steps=None, tls=True, hidden=True, a_token=A_TOKEN)
     )
 
 
@@ -310,9 +322,9 @@ def conversation_of(failure: Failure) -> tuple[ConversationPart, ...]:
     return (conversation_with_client if failure.is_of_client else conversation_with_broker)(failure.steps)
 
 
-def render_dump(failure: Failure) -> str:
+def render_dump(conversation: Sequence[ConversationPart]) -> str:
     """Return the text of `exchange.txt`; of what a hostile target sent, its beginning."""
-    text = conversation_text(conversation_of(failure))
+    text = conversation_text(conversation)
     if len(text) <= MAX_DUMP:
         return text
     kept = text[: text.rfind("\n", 0, MAX_DUMP) + 1]
@@ -345,10 +357,10 @@ def facts(failure: Failure) -> Mapping[str, Any]:
     }
 
 
-def render_facts(failure: Failure) -> str:
+def render_facts(failure: Failure, conversation: Sequence[ConversationPart]) -> str:
     """Return the text of `failure.json`."""
     text = json.dumps(facts(failure), indent=1)
-    parts = [json.dumps(part_as_json(part)) for part in storable(conversation_of(failure))]
+    parts = [json.dumps(part_as_json(part)) for part in storable(conversation)]
     if not parts:
         return f"{text}\n"
     # A line for each part: a line for each number would make the file several times as long.
@@ -364,14 +376,15 @@ def _sent(step: Step) -> tuple[bytes, ...]:
 
 def failure_files(failure: Failure) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files of a failure."""
+    conversation = conversation_of(failure)
     if failure.steps or failure.is_of_client:
         # Its 200 modules of protocols take a thirtieth of a second, and most runs have no failure.
         from reports.run.packet_capture import render_capture  # noqa: PLC0415
 
         if failure.is_reproducible:
             yield REPRODUCER_FILE, render_reproducer(failure).encode()
-        yield DUMP_FILE, render_dump(failure).encode()
+        yield DUMP_FILE, render_dump(conversation).encode()
         yield CAPTURE_FILE, render_capture(failure.steps, listener=failure.listener)
     if failure.example:
         yield "example.txt", f"{failure.example}\n".encode()
-    yield FACTS_FILE, render_facts(failure).encode()
+    yield FACTS_FILE, render_facts(failure, conversation).encode()

@@ -29,7 +29,6 @@ from reports.tables.target_rows import GridTarget
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
 from wire.errors import DecodeError
-from wire.foreign_json import read_foreign_json
 from wire.frames import SIZE_BYTES
 from wire.headers import read_request_start
 
@@ -60,13 +59,17 @@ class ExpectedAnswer:
         return bool(self.rows) and self.rows[-1].path in ("", BARE_ANSWER)
 
 
-def expected_answers(facts_text: str, target: GridTarget) -> list[ExpectedAnswer]:
+def expected_answers(facts: Mapping[str, Any], target: GridTarget) -> list[ExpectedAnswer]:
     """Send the requests of a failure to the reference broker with a target's profile, one after the other.
+
+    Args:
+        facts: the content of the failure's `failure.json`; it may be foreign.
+        target: the target that failed.
 
     Returns:
         One response per request, in order; empty if the reference broker cannot be compared.
     """
-    sent = list(_requests(facts_text))
+    sent = list(_requests(facts))
     if "sasl" in target.listener or not sent or any(_names_a_cluster(data) for _, data in sent):
         return []
     profile = _profile_of(target)
@@ -99,13 +102,9 @@ def _judged_as(target: GridTarget) -> tuple[str, str, str]:
     return target.like, APACHE_KAFKA, release
 
 
-def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
+def _requests(facts: Mapping[str, Any]) -> Iterator[tuple[int, bytes]]:
     """Yield connection and bytes of each request, up to the first that is malformed; none for a foreign file."""
-    try:
-        facts: Any = read_foreign_json(facts_text)
-    except ValueError:
-        return
-    sent = facts.get("sent") if isinstance(facts, Mapping) else None
+    sent = facts.get("sent")
     for entry in sent if isinstance(sent, list) else ():
         try:
             yield int(entry["connection"]), bytes.fromhex(entry["data"])

@@ -105,8 +105,9 @@ def _write_failure(
     role = site.folded.role_of(cell)
     is_operation = role == OPERATION
     is_client = is_operation or role == Role.CLIENT
-    parts = stored_conversation(stored_facts(failure), failure.hex_dump)
-    comparisons = [] if is_client else compare(parts, expected_answers(failure.facts, target))
+    facts = stored_facts(failure)
+    parts = stored_conversation(facts, failure.hex_dump)
+    comparisons = [] if is_client else compare(parts, expected_answers(facts, target))
     files = write_files(failure, site.out_dir)
     has_script = any(name == REPRODUCER_FILE for name, _ in files)
     site.render(
@@ -122,7 +123,7 @@ def _write_failure(
         is_operation=is_operation,
         owner=_owner(site, clause, column, role),
         driver=driver_of(failure),
-        is_shown_by_time=stored_facts(failure).get("evidence") == ShownBy.TIME,
+        is_shown_by_time=facts.get("evidence") == ShownBy.TIME,
         again=replay_command(failure),
         requests=outline(parts) if is_client else [],
         longest_shown=_MAX_UNFOLDED_ROWS,

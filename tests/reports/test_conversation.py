@@ -63,12 +63,12 @@ def test_foreign_parts_are_refused(stored: object) -> None:
 
 
 def test_file_of_a_failure_has_its_conversation() -> None:
-    stored = json.loads(render_facts(failure()))
+    stored = json.loads(render_facts(failure(), conversation_of(failure())))
     assert parts_from_json(stored["conversation"]) == conversation_of(failure())
 
 
 def test_failure_without_bytes_has_none() -> None:
-    assert "conversation" not in json.loads(render_facts(replace(failure(), role="broker", steps=())))
+    assert "conversation" not in json.loads(render_facts(replace(failure(), role="broker", steps=()), ()))
 
 
 @pytest.mark.parametrize("limit", [{"max_rows": 11}, {"max_bytes": 44}], ids=str)

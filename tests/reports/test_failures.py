@@ -21,6 +21,7 @@ from reports.run import failures
 from reports.run.failures import (
     MAX_REPRODUCER_BYTES,
     Failure,
+    conversation_of,
     recorded_answers,
     render_dump,
     render_reproducer,
@@ -242,7 +243,7 @@ def failure() -> Failure:
 
 def test_dump_names_both_sides() -> None:
     """Headings say whether client or broker acted, and to which node the client sent."""
-    headings = [line for line in render_dump(failure()).splitlines() if line[:1] == "c"]
+    headings = [line for line in render_dump(conversation_of(failure())).splitlines() if line[:1] == "c"]
     assert headings == [
         "connection 0: client sent",
         "connection 0: broker answered",
@@ -265,16 +266,16 @@ def test_error_of_a_response_is_named() -> None:
 
 
 def test_a_dump_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = render_dump(failure()).splitlines()
+    whole = render_dump(conversation_of(failure())).splitlines()
     monkeypatch.setattr(failures, "MAX_DUMP", len("\n".join(whole[:3])) + 5)
-    *kept, last = render_dump(failure()).splitlines()
+    *kept, last = render_dump(conversation_of(failure())).splitlines()
     assert kept == whole[:3]
     assert last == f"{len(whole) - 3:,} more lines; the capture has more of the bytes"
 
 
 def test_equal_responses_are_dumped_once() -> None:
     """A response that was there before is named by its correlation id."""
-    dump = render_dump(failure())
+    dump = render_dump(conversation_of(failure()))
     assert dump.count("error_code = ") == 1
     assert "with the bytes of the response with correlation id 7" in dump
 
@@ -289,7 +290,7 @@ def test_a_long_play_is_dumped_in_part() -> None:
 
 def test_pages_read_who_sent_what() -> None:
     """The reader of dumps knows which parts came from the client."""
-    parts = read_dump(render_dump(failure()))
+    parts = read_dump(render_dump(conversation_of(failure())))
     assert [part.is_outgoing for part in parts] == [
         *(True, False) * 2,
         *(True, False, True, True),

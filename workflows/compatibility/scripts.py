@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from reports.run.client_reproducer import render_player
-from reports.run.failures import TEMPLATES, render_sender
+from reports.run.failures import render_sender, script_templates
 
 SENDER = "send_again.py"
 """Sends the requests of a broker's failure again."""
@@ -21,5 +19,4 @@ PLAYER = "play_broker.py"
 
 def finding_scripts() -> Mapping[str, str]:
     """Return the source of each script by its name."""
-    templates = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False)
-    return {SENDER: render_sender(templates), PLAYER: render_player(templates)}
+    return {SENDER: render_sender(), PLAYER: render_player(script_templates())}

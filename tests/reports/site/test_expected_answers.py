@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -49,7 +48,7 @@ def _target(
 
 def _expected(target: GridTarget, version: int) -> list[ExpectedAnswer]:
     sent = [{"connection": 0, "data": build_request(version=version).data.hex()}]
-    return expected_answers(json.dumps({"sent": sent}), target)
+    return expected_answers({"sent": sent}, target)
 
 
 def _keys(answer: ExpectedAnswer) -> list[str]:
@@ -140,6 +139,6 @@ def test_request_has_a_reference_answer_unless_it_names_a_cluster(version: int, 
 def test_reaction_to_another_api_follows_from_the_table(payload: str, what: str, by_own_table: bool) -> None:
     """The target may advertise other versions of the API than the reference broker, so the page notes that."""
     frame = encode_frame(bytes.fromhex(payload))
-    facts = json.dumps({"sent": [{"connection": 0, "data": frame.hex()}]})
+    facts = {"sent": [{"connection": 0, "data": frame.hex()}]}
     (found,) = expected_answers(facts, _target("apache-kafka-4.4.0"))
     assert (found.what, found.by_own_table) == (what, by_own_table)
