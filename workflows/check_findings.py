@@ -16,7 +16,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,7 +36,7 @@ from fixtures.registry.clients import RINGS, select_clients
 from reports.command_line.suite_command import SuiteCommand
 from reports.records import FACTS_FILE
 from reports.wording.escaping import markdown_text, one_line
-from wire.foreign_json import read_foreign_json
+from workflows.compatibility.finding_files import read_facts
 from workflows.compatibility.scripts import PLAYER, SENDER
 from workflows.github import write_summary
 
@@ -95,7 +95,7 @@ def finding_folders(findings: Path, patterns: Sequence[str]) -> Iterator[tuple[s
 
 def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Checked:
     """Try one finding: a script first, then `replay` unless the script shows the defect."""
-    facts = read_foreign_json((folder / FACTS_FILE).read_text(encoding="utf-8"))
+    facts = read_facts(folder)
     try:
         if _status_of_script(facts, folder, launcher, run) == SHOWN:
             return Checked(id_, FindingOutcome.SEEN, "its script")
@@ -116,7 +116,7 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
     return Checked(id_, outcome, said)
 
 
-def _status_of_script(facts: dict[str, Any], folder: Path, launcher: str, run: Run) -> int | None:
+def _status_of_script(facts: Mapping[str, Any], folder: Path, launcher: str, run: Run) -> int | None:
     """Return the exit status of the script that shows a finding; None if neither does."""
     scripts = folder.parents[1]
     if "play" in facts:

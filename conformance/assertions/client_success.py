@@ -5,7 +5,6 @@ A success must be earned, and pauses between attempts must be long enough.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from clauses.operations import METADATA, NEEDS_OF_SASL, OPERATIONS
@@ -28,9 +27,6 @@ from wire.described_messages import CLUSTER_APIS
 
 SAYS_NOTHING = "the error does not say what the broker lacks"
 REFUSES_NEEDLESSLY = "the client fails with a broker that lists all that it needs"
-
-
-_SAYS_TIMEOUT = re.compile(r"time[ds]?[- ]?out|deadline", re.IGNORECASE)
 
 
 def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.assertions.errors import MalformedAnswer, ResponseFault
+from reports.wording.verdict_labels import some_of
 from wire.exchange import Exchange
 from wire.headers import read_correlation_id
 
@@ -118,5 +119,4 @@ def assert_own_ids(exchanges: Sequence[Exchange]) -> None:
 
 
 def _listed(ids: Sequence[int | None]) -> str:
-    more = f" and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else ""
-    return ", ".join(map(str, ids[:MAX_LISTED])) + more
+    return some_of([*map(str, ids)], MAX_LISTED)

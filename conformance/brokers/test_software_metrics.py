@@ -25,7 +25,6 @@ AFTER_FIRST_NAME = "after the first name"
 AFTER_EARLY_NAME = "after a name before authentication"
 STILL_THERE = "the metric is still there"
 IN_THE_LOG = "the request log"
-SERVED = "KIP-35.every-advertised-version-served"
 
 
 def gauges(broker: Broker, name: str) -> tuple[ConnectionsBean, ...]:
@@ -210,7 +209,7 @@ def test_request_log_names_the_software(broker: Broker, version: int, early: boo
             (following,) = connection.converse([other])
         if following.outcome is not Outcome.ANSWER:
             raise HarnessError(
-                f"a request of another API is not answered (judged by {SERVED}): {summary_of(following)}"
+                f"a request of another API is not answered (judged by {EVERY_ADVERTISED_VERSION_SERVED}): {summary_of(following)}"
             )
         problem = log_problem(broker, running.request_log, client_id, software)
     if problem == NO_ENTRY:

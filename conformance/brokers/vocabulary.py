@@ -22,7 +22,7 @@ from conformance.assertions.asserting import (
     fate_of,
 )
 from conformance.assertions.assuming import assume_seen, assume_served, assume_unserved, request_above, right_ids
-from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY
+from conformance.assertions.clause_ids import EVERY_ADVERTISED_VERSION_SERVED, MALFORMED_HURTS_NOBODY
 from conformance.assertions.client_software import (
     NO_ENTRY,
     SLOWEST_LOG_S,

@@ -231,9 +231,6 @@ def open_connection(address, tls, certificate, ca):
 
 
 def main():
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(__doc__)
-        return 0
     unknown = [argument for argument in sys.argv[2:] if "=" not in argument]
     if unknown:
         print(f"wrong usage: one HOST:PORT, then NAME=VALUE; not {' '.join(unknown)}\n{__doc__}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-from proposals.kip_1313 import client_faults_with_sasl as client_faults_with_sasl
 from proposals.kip_1313.client import InstanceIdClient
+from proposals.kip_1313.client_faults_with_sasl import ACCESSOR, LAYOUT, MEMBER, ONLY_FIRST, SAME, TELEMETRY
 from proposals.kip_1313.messages import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS,
@@ -19,12 +19,6 @@ from wire.codec import encode
 from wire.header_versions import INSTANCE_ID_REQUEST_HEADER
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, RequestHeader
 
-LAYOUT = "KIP-1313.header-v3-layout"
-SAME = "KIP-1313.id-same-on-all-connections"
-ONLY_FIRST = "KIP-1313.client-id-only-first"
-MEMBER = "KIP-1313.member-id-aligned"
-ACCESSOR = "KIP-1313.instance-id-from-constructor"
-TELEMETRY = "KIP-1313.telemetry-old-and-new"
 SHARED_ID = UUID(int=0xC0FFEE)
 
 

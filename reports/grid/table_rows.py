@@ -72,13 +72,17 @@ def read_rows(tables: Path, name: str, row_type: type[Row]) -> Iterator[Row]:
     ]
     table = pa.concat_tables(part.read(columns=columns) for part in parts)
     instants = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-    conversions = {column.name: convert for column in columns_of_rows(row_type) if (convert := _conversion(column))}
+    conversions = {
+        column.name: convert
+        for column in columns_of_rows(row_type)
+        if column.name in columns and (convert := _conversion(column))
+    }
     for values in _in_microseconds(table).to_pylist():
         for instant in instants:
             if values[instant] is not None:
                 values[instant] = _EPOCH + timedelta(microseconds=values[instant])
-        for name in conversions.keys() & values.keys():
-            values[name] = conversions[name](values[name])
+        for column, convert in conversions.items():
+            values[column] = convert(values[column])
         yield row_type(**values)
 
 

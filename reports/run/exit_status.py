@@ -10,7 +10,7 @@ import pytest
 from clauses.exit_statuses import NOT_JUDGED
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import Cell, RunRecorder, vacuous_clients
-from reports.wording.verdict_labels import counted
+from reports.wording.verdict_labels import counted, some_of
 
 MAX_NAMED = 3
 """Most clauses that a reason names."""
@@ -83,8 +83,7 @@ def _violated_in_words(recorder: RunRecorder, *, strict: bool) -> str:
         if _fails(cell, strict=strict):
             by_level.setdefault(cell.level, {}).setdefault(key.clause)
     return "; ".join(
-        f"{len(clauses)} {level} violated, {', '.join([*clauses][:MAX_NAMED])}"
-        + (f" and {len(clauses) - MAX_NAMED} more" if len(clauses) > MAX_NAMED else "")
+        f"{len(clauses)} {level} violated, {some_of([*clauses], MAX_NAMED)}"
         for level, clauses in sorted(by_level.items())
     )
 

@@ -29,7 +29,7 @@ from reports.run.recorder import Cell, RunRecorder
 from reports.run.run_writer import ADDRESS
 from reports.run.terminal_lines import MARKUP, Line, rows_of, shortened
 from reports.wording.escaping import printable
-from reports.wording.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
+from reports.wording.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in, some_of
 
 MAX_SHOWN = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
@@ -276,8 +276,7 @@ def _as_many_as_fit(names: Sequence[str], width: int) -> str:
         for count, name in enumerate(names, start=1)
         if count == 1 or sum(len(each) + 2 for each in names[:count]) <= room
     ]
-    more = len(names) - len(fitting)
-    return ", ".join(fitting) + (f" and {more} more" if more else "")
+    return some_of(names, len(fitting))
 
 
 def _reasons(recorder: RunRecorder, verdict: Verdict, words: str, width: int) -> Iterator[Line]:

@@ -54,11 +54,6 @@ class Block:
         """How many cells of a row it has, the one that stands for all included."""
         return len(self.columns) + self.is_folded
 
-    @property
-    def single(self) -> tuple[int, int]:
-        """The positions of the first and the last cell of a single target."""
-        return self.first + self.is_folded, self.first + self.width - 1
-
     def cells_of(self, row: Sequence[FoldedCell]) -> list[FoldedCell]:
         """Return its cells of a row of the folded grid."""
         return [row[index] for index in self.indexes]
@@ -107,7 +102,7 @@ def _labels(role: str, folded: FoldedGrid, blocks: Sequence[Block]) -> Iterator[
     for block in blocks:
         if block.is_folded:
             yield _label(block.first, f"{block.name}, {block.size}")
-        for position, column in enumerate(block.columns, start=block.single[0]):
+        for position, column in enumerate(block.columns, start=block.first + block.is_folded):
             yield _label(position, column.name.removeprefix("Apache "))
 
 

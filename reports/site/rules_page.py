@@ -12,7 +12,7 @@ from proposals import proposals
 from reports.grid import addresses
 from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.records import OPERATION, WORST_FIRST, Verdict
-from reports.site.drill_down import page_of
+from reports.site.drill_down import by_clause, page_of
 from reports.site.filters import choices, states_of
 from reports.site.grid_columns import worst_of
 from reports.site.rendering import Site
@@ -95,11 +95,9 @@ def rules_of(site: Site) -> list[RuleRow]:
 
 
 def _found_defects(site: Site) -> Mapping[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for row in site.history.mutation or ():
-        certain, total = found.get(row.clause, (0, 0))
-        found[row.clause] = certain + row.certain, total + 1
-    return found
+    """Return by clause how many of its planted defects are certainly found, and how many it has."""
+    rows_of = by_clause(site.history.mutation) or {}
+    return {clause: (sum(row.certain for row in rows), len(rows)) for clause, rows in rows_of.items()}
 
 
 def _verdicts(grids: Sequence[FoldedGrid], clause: GridClause) -> tuple[tuple[Verdict, tuple[Holder, ...]], ...]:

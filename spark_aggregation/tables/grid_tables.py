@@ -1,4 +1,4 @@
-"""The tables of the grid: its cells, rows, columns and runs, and the steps between releases.
+"""The grid's tables: its cells, rows, columns and runs, and the steps of releases.
 
 `run_selection` decides which run supplies a column.
 """

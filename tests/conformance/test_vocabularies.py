@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import PACKAGES
+from tests.documents.parsed_modules import definitions
 
 VOCABULARIES = [
     pytest.param(path, id=path.parent.relative_to(REPOSITORY).as_posix())
@@ -33,18 +34,14 @@ def used_names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
-def defined_names(tree: ast.Module) -> set[str]:
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    values = (node for statement in tree.body for node in ast.walk(statement) if isinstance(statement, ast.Assign))
-    return functions | {node.id for node in values if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_every_word_is_used_and_has_one_meaning(vocabulary: Path) -> None:
     words = {name for _, name in imported_names(vocabulary)}
     properties = {path.name: parsed(path) for path in vocabulary.parent.glob("test_*.py")}
     assert words == words & set().union(*map(used_names, properties.values()))
-    defined_again = {name: again for name, tree in properties.items() if (again := words & defined_names(tree))}
+    defined_again = {
+        name: again for name, tree in properties.items() if (again := words & {each.name for each in definitions(tree)})
+    }
     assert defined_again == {}
 
 

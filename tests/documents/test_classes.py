@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.conformance.suite_runs import REPOSITORY
-from tests.documents.documents import PACKAGES
+from tests.documents.parsed_modules import modules
 
 _LIST = re.compile(r"^Attributes:\n((?: .*\n?|\n)*)", re.MULTILINE)
 _ENTRY = re.compile(r"^    (\w+(?:, \w+)*):", re.MULTILINE)
@@ -49,11 +48,11 @@ def all_of(class_: ast.ClassDef, classes: Classes) -> set[str]:
     return names
 
 
-def classes_of(sources: Mapping[str, str]) -> Classes:
-    """Return the classes of some sources with their file, by name."""
+def classes_of(trees: Mapping[str, ast.Module]) -> Classes:
+    """Return the classes of some modules with their file, by name."""
     classes = defaultdict(list)
-    for file, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append((file, node))
     return classes
@@ -82,8 +81,7 @@ def unknown(classes: Classes) -> list[str]:
 @pytest.fixture(scope="module")
 def classes() -> Classes:
     """Return every class of the repository."""
-    files = (file for package in PACKAGES for file in sorted((REPOSITORY / package).rglob("*.py")))
-    return classes_of({str(file.relative_to(REPOSITORY)): file.read_text("utf-8") for file in files})
+    return classes_of(modules())
 
 
 def test_no_class_name_occurs_twice(classes: Classes) -> None:
@@ -95,8 +93,8 @@ def test_repeated_name_is_found() -> None:
     """In two files, and in two functions of one."""
     nested = "def one():\n    class Inner: ...\ndef two():\n    class Inner: ...\n"
     sources = {
-        "a.py": "class Broker: ...\nclass Client: ...\n",
-        "b.py": f"class Broker: ...\n{nested}",
+        "a.py": ast.parse("class Broker: ...\nclass Client: ...\n"),
+        "b.py": ast.parse(f"class Broker: ...\n{nested}"),
     }
     assert repeated(classes_of(sources)) == ["Broker: a.py:1, b.py:1", "Inner: b.py:3, b.py:5"]
 
@@ -124,4 +122,4 @@ class Some(Base):
     def __init__(self) -> None:
         self.own = 2
 '''
-    assert unknown(classes_of({"some.py": source})) == ["some.py: Some.gone"]
+    assert unknown(classes_of({"some.py": ast.parse(source)})) == ["some.py: Some.gone"]

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from clauses.catalogue import Level
 from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
@@ -18,7 +17,7 @@ from reference_model.profiles.release_tables import RecordedRelease, recorded_re
 from reference_model.profiles.version_tables import RequestKind
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
 from reports.grid.grid_view import FoldedGrid
-from reports.grid.history_tables import failures_by_run
+from reports.grid.history_tables import failures_by_run, stored_facts
 from reports.grid.products import Product, evidence_of, library_of, products_of
 from reports.records import UNSETTLED_VERDICTS, Verdict
 from reports.release_changes.client_versions import tried_operations
@@ -29,7 +28,6 @@ from reports.tables.failure_rows import KeptFailure
 from reports.tables.target_names import implementation_name
 from reports.wording.escaping import one_line
 from upgrade.planning.release_names import ends_named
-from wire.foreign_json import read_foreign_json
 from workflows.compatibility.data import (
     Compatibility,
     Finding,
@@ -215,17 +213,9 @@ def _script(shown: Evidence | None) -> str:
 def _listener(evidence: Evidence) -> str:
     """Return the listener on which a failure was met: a scripted broker has that of its script."""
     assert evidence.failure is not None
-    example = _facts(evidence.failure).get("example", "") if evidence.is_client else ""
+    example = stored_facts(evidence.failure).get("example", "") if evidence.is_client else ""
     of_script = _LISTENER_OF_SCRIPT.search(str(example))
     return of_script[1] if of_script else evidence.failure.listener
-
-
-def _facts(failure: KeptFailure) -> Mapping[str, Any]:
-    try:
-        found = read_foreign_json(failure.facts)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
@@ -235,7 +225,7 @@ def _usefulness(evidence: Evidence) -> tuple[bool, bool, bool, bool]:
     each time, then one whose rule fails a run. The sort keeps the rest of the order.
     """
     assert evidence.failure is not None
-    repeats = _facts(evidence.failure).get("repeats") or {}
+    repeats = stored_facts(evidence.failure).get("repeats") or {}
     return (
         not evidence.failure.reproducer,
         _listener(evidence) != PLAINTEXT,

@@ -41,16 +41,18 @@ def explaining(parts: Sequence[ConversationPart], message: str = "") -> Exchange
     known |= {api.name: key for key, api in known_apis().items()}
     first = message.partition("\n")[0]
     named = {known[name] for name in _API_NAME.findall(first) if name in known} - {_API_VERSIONS}
-    keys = {_API_VERSIONS, *named, *(key for part in parts for key in _requested(part))}
+    requested = [_requested(part) for part in parts]
+    keys = {_API_VERSIONS, *named}.union(*requested)
     messages = [_message(part, keys) for part in parts]
-    kept = _kept_messages(
-        [len(list(_message_lines(each))) for each in messages], [_requested(part) for part in parts], named
-    )
+    lengths = [len(list(_message_lines(each))) for each in messages]
+    kept = _kept_messages(lengths, requested, named)
     exchange: Exchange = []
     for is_kept, run in groupby(range(len(parts)), key=kept.__contains__):
-        together = [messages[index] for index in run]
-        lines = sum(len(list(_message_lines(each))) for each in together)
-        exchange += together if is_kept else [f"... ({counted(lines, 'more line')})"]
+        indexes = list(run)
+        if is_kept:
+            exchange += [messages[index] for index in indexes]
+        else:
+            exchange.append(f"... ({counted(sum(lengths[index] for index in indexes), 'more line')})")
     return exchange
 
 
@@ -75,7 +77,7 @@ def _message(part: ConversationPart, keys: Collection[int]) -> Message:
     rest = rows[MAX_ROWS:]
     if len(rest) > 1:
         failing = [row for row in rest if _fails(row)]
-        rows = [*rows[:MAX_ROWS], f"... ({len(rest) - len(failing)} more lines)", *failing]
+        rows = [*rows[:MAX_ROWS], f"... ({counted(len(rest) - len(failing), 'more line')})", *failing]
     return {"connection": part.connection, "what": part.what, "rows": rows}
 
 
@@ -88,7 +90,7 @@ def _row(row: ByteRow) -> Iterator[Row | str]:
     value = row.value if len(row.value) <= room else f"{row.value[:room]} ..."
     yield [row.offset, row.data[:MAX_ROW_BYTES].hex(), row.path, value, *([True] if row.marked else [])]
     if len(row.data) > MAX_ROW_BYTES:
-        yield f"... ({len(row.data) - MAX_ROW_BYTES} more bytes)"
+        yield f"... ({counted(len(row.data) - MAX_ROW_BYTES, 'more byte')})"
 
 
 def _without_other_apis(rows: Sequence[ByteRow], keys: Collection[int]) -> Iterator[Row | str]:

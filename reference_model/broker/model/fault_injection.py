@@ -97,6 +97,12 @@ class RequestContext:
         return answered and reaction.error_code is ErrorCode.NONE
 
     @property
+    def refuses_name(self) -> bool:
+        """Whether the request is answered with INVALID_REQUEST because of the software that it names."""
+        is_refused = self.reaction.error_code is ErrorCode.INVALID_REQUEST
+        return is_refused and self.body is not None and not self.body.name_is_valid
+
+    @property
     def refuses_version(self) -> bool:
         """Whether the request is answered with UNSUPPORTED_VERSION."""
         return self.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION

@@ -33,12 +33,6 @@ def _is_misrouted(context: RequestContext) -> bool:
     return context.reaction.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
 
 
-def _refuses_name(context: RequestContext) -> bool:
-    body = context.body
-    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
-    return is_refused and body is not None and not body.name_is_valid
-
-
 @defect(Stage.REACTION, "KIP-511.names-accepted")
 def a_second_software_name_is_refused(context: RequestContext) -> None:
     """A connection that has named its software gets INVALID_REQUEST for another name."""
@@ -55,14 +49,14 @@ def a_second_software_name_is_refused(context: RequestContext) -> None:
 def names_are_checked_once(context: RequestContext) -> None:
     """Once a connection has named a legal software, any name is accepted on it."""
     had_name = context.has_seen("a legal name", now=_names_software(context))
-    if had_name and _refuses_name(context):
+    if had_name and context.refuses_name:
         context.serve_in(context.version)
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def names_in_one_write_are_not_checked(context: RequestContext) -> None:
     """A name is not checked if its request arrives in one write with one before it."""
-    if context.connection.frames_of_read and _refuses_name(context):
+    if context.connection.frames_of_read and context.refuses_name:
         context.serve_in(context.version)
 
 

@@ -70,12 +70,6 @@ def _is_flexible_success(context: RequestContext) -> bool:
     return context.succeeds and context.version >= FIRST_FLEXIBLE_VERSION
 
 
-def _refuses_name(context: RequestContext) -> bool:
-    body = context.body
-    is_refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
-    return is_refused and body is not None and not body.name_is_valid
-
-
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
 def later_tables_begin_twice(context: RequestContext) -> None:
     """On a connection that was served, the table contains its first entry twice."""
@@ -164,14 +158,14 @@ def a_refused_name_hides_a_finalized_feature_from_v4(context: RequestContext) ->
 @defect(Stage.REACTION, "KIP-511.refusal-in-request-version")
 def later_refused_names_get_the_table(context: RequestContext) -> None:
     """On a connection that was served, the refusal of a name lists the complete table."""
-    if _was_served(context) and _refuses_name(context):
+    if _was_served(context) and context.refuses_name:
         context.replace_reaction(listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-511.refusal-in-request-version", listeners=OPEN_LISTENERS)
 def later_refused_names_are_answered_in_v0(context: RequestContext) -> None:
     """On a connection that was served, the refusal of a name has the layout of v0."""
-    if _was_served(context) and _refuses_name(context):
+    if _was_served(context) and context.refuses_name:
         context.refuse_name_in(0)
 
 

@@ -155,7 +155,7 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
             # Earlier versions sent other examples on the same connection first.
             {"served_before": 2},
             ExitStatus.HARNESS_ERROR,
-            "run its reproducer.py",
+            "so run its script instead",
             id="shared-connection",
         ),
         pytest.param(
