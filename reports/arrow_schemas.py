@@ -1,4 +1,4 @@
-"""Arrow schemas of the record tables and of the roll-up's tables.
+"""Arrow schemas of the record tables, of a run's header and of the roll-up's tables.
 
 The rows of a record table are also written as Parquet here. To Arrow, the values of a dictionary column are plain
 strings, so rows are easy to build. Only the Parquet file is dictionary-encoded, and every reader decodes it
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, get_args, get_origin
 
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.record_columns import Column, ColumnType
+from reports.run_schema import resolved, run_schema
 from reports.tables.all_tables import ROW_TYPES
 from reports.tables.columns import TableColumn, column_of, columns_of_rows
 
@@ -46,6 +48,11 @@ _TYPES_OF_PYTHON: Mapping[type, ColumnType] = MappingProxyType(
     }
 )
 """The types of columns whose class says no size."""
+_TYPES_OF_JSON: Mapping[str, pa.DataType] = MappingProxyType(
+    {"string": pa.string(), "boolean": pa.bool_(), "integer": pa.int32(), "number": pa.float64()}
+)
+_LARGE_NUMBERS = ("seed", "example_rows", "exchange_rows")
+"""Integers of `run.json` that need eight bytes."""
 
 
 def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
@@ -80,6 +87,36 @@ def _table_type(column: TableColumn) -> pa.DataType:
     if isinstance(type_, type) and is_dataclass(type_):
         return pa.struct(map(_table_field, columns_of_rows(type_)))
     return _ARROW_TYPES[ColumnType.STRING if issubclass(type_, Enum) else _TYPES_OF_PYTHON[type_]]
+
+
+@cache
+def header_type() -> pa.StructType:
+    """Return the type of a `run.json`: what its schema describes, with null for what may be missing."""
+    return _type_of_object(run_schema())
+
+
+def _type_of_object(described: Mapping[str, Any]) -> pa.StructType:
+    required = described.get("required", ())
+    return pa.struct(
+        [
+            pa.field(name, pa.int64() if name in _LARGE_NUMBERS else _type_of_json(value), name not in required)
+            for name, value in described["properties"].items()
+        ]
+    )
+
+
+def _type_of_json(value: Mapping[str, Any]) -> pa.DataType:
+    """Return the type of a value that a JSON Schema describes."""
+    described = resolved(value)
+    # A value that may be null is optional as well, which says the same.
+    type_ = described["type"] if isinstance(described["type"], str) else described["type"][0]
+    if type_ == "array":
+        return pa.list_(_type_of_json(described["items"]))
+    if "properties" in described:
+        return _type_of_object(described)
+    if type_ == "object":
+        return pa.map_(pa.string(), _type_of_json(described["additionalProperties"]))
+    return _TYPES_OF_JSON[type_]
 
 
 def dictionary_columns(fields: Sequence[Column]) -> list[str]:

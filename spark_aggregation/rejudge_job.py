@@ -23,10 +23,10 @@ from reference_model.judging.rejudging import RecordedExchange, differences, ora
 from reference_model.profiles.profile import IMPLEMENTATIONS_WITH_PROFILE
 from reports.command_line.suite_command import SuiteCommand, check_writable
 from reports.records import Phase
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.errors import check_path, disk_faults_explained
 from spark_aggregation.history.facts import ingest
 from spark_aggregation.history.state import empty_state
-from spark_aggregation.reading.file_contents import CELL
 from spark_aggregation.reading.run_files import read_rows, screened
 from spark_aggregation.reading.schema import ANSWERS, EXAMPLES, EXCHANGES
 from spark_aggregation.reading.storage import Storage, is_small, is_uri

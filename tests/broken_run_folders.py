@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from reports.records import HASHED_PARTS
 from reports.run_folders.hash_list import hashes_of
+from reports.run_folders.refusal_reasons import RunRefusal
 from reports.run_folders.run_limits import MAX_FILE_BYTES
-from reports.run_folders.run_refusals import RunRefusal
 from tests.run_folders import (
     clause_entry,
     example_row,
@@ -281,6 +281,12 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "no planned cells": (_leave_out("planned_cells"), RunRefusal.INVALID_HEADER),
     "no finish": (_leave_out("footer", "finished_at"), RunRefusal.INVALID_HEADER),
     "words for a number": (_change_footer(example_rows="three"), RunRefusal.INVALID_HEADER),
+    "an exit status that no column can have": (_change_footer(exit_status=10**12), RunRefusal.INVALID_HEADER),
+    "a load that no column can have": (
+        _change_header(host={"system": "Linux", "machine": "x", "cpus": 2, "load_at_start": 10**400}),
+        RunRefusal.INVALID_HEADER,
+    ),
+    "a text that is long and wrong": (_change_header(host="x" * 5_000), RunRefusal.INVALID_HEADER),
     "no such day at the end": (
         _change_footer(finished_at="2026-02-30T00:00:00Z"),
         RunRefusal.INVALID_HEADER,

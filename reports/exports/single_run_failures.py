@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reports.grid.grid_tables import Grid
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
+from reports.run_folders.refusal_reasons import RunRefusal
 from reports.run_folders.refused_runs import RunRefused
-from reports.run_folders.run_refusals import RunRefusal
 from reports.tables.cell_rows import CellFailure, GridCell
 from reports.tables.failure_rows import KeptFailure
 from wire.foreign_json import read_foreign_json

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reports.run_folders.record_paths import shown_path
-from reports.run_folders.run_refusals import RunRefusal
+from reports.run_folders.refusal_reasons import RunRefusal
 from wire.foreign_json import read_foreign_json
 
 REFUSED_FILE = "refused.json"
@@ -43,7 +43,7 @@ class RefusedRun:
 
     Attributes:
         folder: its path if it is local, else its URI.
-        refusal: a value of `reports.run_folders.run_refusals.RunRefusal`.
+        refusal: a value of `reports.run_folders.refusal_reasons.RunRefusal`.
         reason: the same as a sentence.
     """
 

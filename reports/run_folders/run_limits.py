@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from reports.records import HASHED_PARTS, HEADER_FILE
 from reports.run_folders.record_paths import fault_of_absolute_path, fault_of_path
-from reports.run_folders.run_refusals import BEYOND_LIMITS, CHANGED_FILE, SPECIAL_FILE, UNUSABLE_NAME, Fault
+from reports.run_folders.refusal_reasons import BEYOND_LIMITS, CHANGED_FILE, SPECIAL_FILE, UNUSABLE_NAME, Fault
 from wire.foreign_json import read_foreign_json
 
 MAX_FILES = 20_000

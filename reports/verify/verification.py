@@ -22,8 +22,8 @@ from reports.grid.table_rows import check_files, files_of_table, inputs_sha256, 
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.run.run_folder import read_run_header
 from reports.run_folders.hash_list import HASH_LIST, altered_files, files_of, read_hash_list, sha256_of
+from reports.run_folders.refusal_reasons import RunRefusal
 from reports.run_folders.refused_runs import NOTICES_FILE, REFUSED_FILE, RunRefused
-from reports.run_folders.run_refusals import RunRefusal
 from reports.tables.all_tables import ROW_KEYS
 from wire.foreign_json import read_foreign_json
 

@@ -10,13 +10,8 @@ Three rules:
 1. A folder counts completely or not at all. If one row is wrong or missing, none of its rows reaches a cell; the
    folder is listed with the reason instead. A copy of a run that already counts (its `run.json` is the same byte for
    byte) is left out and not listed.
-2. Files must be as they were when the run was written. If the footer has their hashes, a folder with a missing or
-   changed file is refused. An empty file is treated like a missing one, because Spark skips both.
+2. `reports.run_folders.run_rules` says which folders are wrong.
 3. Nothing that is wrong with a folder fails the job; see `run_files`.
-
-`reports.run.run_folder` applies the same rules to a single local folder, using the published JSON Schema; a test checks
-that the two agree. Two checks are laxer here: Spark accepts a number if the schema requires a string, and columns that
-no aggregate needs are not checked.
 """
 
 from __future__ import annotations
@@ -34,13 +29,13 @@ from pyspark.sql.types import (
     DateType,
     IntegerType,
     LongType,
-    ShortType,
     StructField,
     StructType,
     TimestampType,
 )
 
 from reports.records import OPERATION
+from reports.run_folders.file_contents import CELL, LATENCY_KEYS, PARTIAL_KEYS, REACHED_KEYS
 from spark_aggregation.reading.frames import as_table, checkpointed
 from spark_aggregation.reading.refusals import refusals
 from spark_aggregation.reading.run_files import (
@@ -51,7 +46,7 @@ from spark_aggregation.reading.run_files import (
     read_headers,
     read_tables,
 )
-from spark_aggregation.reading.schema import HEADER, schema, texts
+from spark_aggregation.reading.schema import EXAMPLES, HEADER, schema, texts
 from spark_aggregation.session import fit_partitions
 from spark_aggregation.tables.evidence import first_examples, read_failures, read_machines
 from spark_aggregation.tables.judged_cells import judged_cells
@@ -122,7 +117,7 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
     contents = checkpointed(read.repartition("folder"))
     partials = checkpointed(partial_aggregates(contents))
-    judged = checkpointed(refusals(headers, partials, contents, known))
+    judged = checkpointed(refusals(headers, contents, known))
     return Ingested(
         headers=headers,
         judged=judged,
@@ -198,43 +193,32 @@ def _facts(columns: Mapping[str, DataType]) -> StructType:
     return schema({}, {**columns, "day": DateType()})
 
 
+def _of_rows(*names: str) -> dict[str, DataType]:
+    """Return columns of the example rows, by name."""
+    return {name: EXAMPLES[name].dataType for name in names}
+
+
 FACTS: Mapping[str, StructType] = MappingProxyType(
     {
         "headers": _facts({**texts("run_id", "folder", "sha256"), "header": HEADER}),
         "cells": StructType([*JUDGED_CELLS, *_facts({"started_at": TimestampType()})]),
         "partials": _facts(
             {
-                **texts("run_id", "clause", "target", "listener", "phase"),
-                **texts("verdict", "failure_signature"),
+                **_of_rows(*(name for name in PARTIAL_KEYS if name != "run_date")),
                 "examples": LongType(),
                 "smallest_example": IntegerType(),
                 "first_seen": DateType(),
                 "last_seen": DateType(),
             }
         ),
-        "reached": _facts(
-            {
-                **texts("run_id", "clause", "target", "listener", "property"),
-                **texts("request", "outcome"),
-                "error_code": ShortType(),
-                "examples": LongType(),
-            }
-        ),
-        "latencies": _facts(
-            {
-                **texts("run_id", "target", "listener"),
-                "latency_bucket": ShortType(),
-                "examples": LongType(),
-            }
-        ),
+        "reached": _facts({**_of_rows("run_id", *REACHED_KEYS), "examples": LongType()}),
+        "latencies": _facts({**_of_rows("run_id", *LATENCY_KEYS), "examples": LongType()}),
         "examples": _facts(
             {
-                **texts("run_id", "clause", "target", "listener", "property"),
-                "example_number": IntegerType(),
+                **_of_rows("run_id", *CELL, "property", "example_number"),
                 "pinned": BooleanType(),
-                **texts("outcome"),
-                "error_code": ShortType(),
-                **texts("verdict", "failure_signature", "sent_sha256", "answer_sha256"),
+                **_of_rows("outcome", "error_code", "verdict", "failure_signature"),
+                **texts("sent_sha256", "answer_sha256"),
             }
         ),
         "failures": _facts(

@@ -11,30 +11,50 @@ the footer counts more rows, and the reason names the file. The footer's hashes 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from reports.records import HEADER_FILE, MACHINES_FOLDER
+from reports.arrow_schemas import header_type
+from reports.records import HASHED_PARTS, HEADER_FILE
+from reports.run_folders.file_contents import CONTENTS, PARTIAL_KEYS, contents_of
 from reports.run_folders.record_paths import fault_of_path, shown_path
+from reports.run_folders.refusal_reasons import SPECIAL_ROOT, UNUSABLE_NAME, Fault, RunRefusal
 from reports.run_folders.refused_runs import RefusedRun
 from reports.run_folders.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
-from reports.run_folders.run_refusals import SPECIAL_ROOT, UNUSABLE_NAME, RunRefusal
+from reports.run_folders.run_rules import header_column, header_of
 from spark_aggregation.errors import PathNotFound, check_path
-from spark_aggregation.reading.file_contents import CONTENTS, PARTIAL_KEYS, read_contents
-from spark_aggregation.reading.schema import HEADER
 from spark_aggregation.reading.storage import is_uri
 
-_TABLES = f"/(examples|exchanges|answers|failures|{MACHINES_FOLDER})/"
+_PARTS = f"({'|'.join(HASHED_PARTS)})"
+_FILE = re.compile(f"(?P<folder>.*)/(?P<name>{_PARTS}/.+)", re.DOTALL)
+HEADERS = pa.schema(
+    [
+        ("folder", pa.string()),
+        ("sha256", pa.string()),
+        ("header", header_type()),
+        ("refusal", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""One row per `run.json`.
+
+- `folder` (of the run, as Spark names it), `sha256` (of the file);
+- `header`: what the file contains; null if the run does not count because of it;
+- `refusal` (a value of `refusal_reasons.RunRefusal`) and `reason` (a sentence): why it does not count, else null.
+"""
 _GLOB = re.compile(r"[\\{}\[\]*?]")
 
 
@@ -72,17 +92,24 @@ def read_headers(files: DataFrame) -> DataFrame:
         files: as `list_files` returns them.
 
     Returns:
-        `folder`, `text` (the file; empty if it is not UTF-8), `sha256` (of the file), and `header` (the file
-        parsed as `schema.HEADER`; fields that do not follow the schema are null).
+        One row per file, with the columns of `HEADERS`.
     """
-    # The text source would insert replacement characters into a file that is not UTF-8.
-    text = F.coalesce(F.try_validate_utf8(F.col("content").cast("string")), F.lit(""))
-    return files.where(F.col("path").endswith(f"/{HEADER_FILE}")).select(
-        parent(F.col("path"), levels=1).alias("folder"),
-        text.alias("text"),
-        F.sha2("content", 256).alias("sha256"),
-        F.from_json(text, HEADER).alias("header"),
-    )
+    chosen = files.where(F.col("path").endswith(f"/{HEADER_FILE}"))
+    return chosen.mapInArrow(_headers_in, from_arrow_schema(HEADERS))
+
+
+def _headers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
+            found = header_of(content)
+            is_refused = isinstance(found, Fault)
+            columns = [
+                pa.array([path.removesuffix(f"/{HEADER_FILE}")]),
+                pa.array([hashlib.sha256(content).hexdigest()]),
+                pa.nulls(1, header_type()) if is_refused else header_column(found),
+                *(pa.array([value], pa.string()) for value in (found if is_refused else (None, None))),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=HEADERS)
 
 
 def planned_cells(headers: DataFrame) -> DataFrame:
@@ -112,12 +139,21 @@ def read_tables(files: DataFrame, *, without: Sequence[str], pinned_examples: Ma
     Returns:
         One row per file, with the columns of `file_contents.CONTENTS`.
     """
-    chosen = files.where(F.col("path").rlike(_TABLES))
+    chosen = files.where(F.col("path").rlike(f"/{_PARTS}/"))
     if without:
-        folder = F.regexp_extract("path", f"^(.*){_TABLES}", 1)
+        folder = F.regexp_extract("path", f"^(.*)/{_PARTS}/", 1)
         chosen = chosen.where(~folder.isin(list(without)))
-    read = partial(read_contents, pinned_examples=pinned_examples)
+    read = partial(_contents_in, pinned_examples=pinned_examples)
     return chosen.mapInArrow(read, from_arrow_schema(CONTENTS))
+
+
+def _contents_in(batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for path, content in zip(batch["path"], batch["content"], strict=True):
+            match = _FILE.fullmatch(path.as_py())
+            if match is not None:
+                folder, name = match["folder"], unquote(match["name"])
+                yield contents_of(folder, name, content.as_buffer(), pinned_examples=pinned_examples)
 
 
 def read_rows(spark: SparkSession, roots: Sequence[str], table: str, schema: StructType) -> DataFrame:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from reports.records import NOT_RECORDED, NOTHING
 from reports.repeats import middle_and_half
-from spark_aggregation.reading.file_contents import CELL
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
 _DIGITS = 4

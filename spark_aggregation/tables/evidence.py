@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from clauses.catalogue import Role
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, MACHINES_FOLDER, REPRODUCER_FILE
-from spark_aggregation.reading.file_contents import CELL
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.reading.run_files import parent
 from spark_aggregation.reading.schema import FAILURE_FACTS
 from spark_aggregation.tables.run_selection import COLUMN

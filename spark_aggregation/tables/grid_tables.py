@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_aggregation.reading.file_contents import CELL
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.tables.run_selection import COLUMN, of_columns
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from reports.records import CELL_RULES, EXAMPLE_VERDICTS, CellFact, Phase, Verdict
-from spark_aggregation.reading.file_contents import CELL
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.reading.run_files import merge_partials
 
 _COUNTS = tuple(verdict.value for verdict in EXAMPLE_VERDICTS)

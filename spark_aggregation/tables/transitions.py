@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reports.records import TRANSITION_RULES, TransitionKind
-from spark_aggregation.reading.file_contents import CELL
+from reports.run_folders.file_contents import CELL
 from spark_aggregation.tables.run_selection import COLUMN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,15 @@ from reports.run.run_folder import read_run_header
 from reports.run.run_writer import RunWriter
 from reports.run_folders.refused_runs import RunRefused
 from reports.run_schema import run_schema
-from tests.broken_run_folders import BROKEN, EXPLAINED, OTHER_SUITES, ROWS, write_whole_run
+from tests.broken_run_folders import (
+    BROKEN,
+    EXPLAINED,
+    OTHER_SUITES,
+    ROWS,
+    write_failure_file,
+    write_hashes,
+    write_whole_run,
+)
 from tests.reports.recorders import example_of
 from tests.run_folders import write_exchanges
 
@@ -101,6 +110,17 @@ def test_violation_that_does_not_fail_a_run_is_no_contradiction(name: str, tmp_p
         ("rows of clients without a client", "its clauses are those of clients, but it has rows"),
         ("incomplete with a violation", "its exit status is 11, but it has violations of KIP-35."),
         ("a file that the run did not write", "failures/0123456789abcdef/more.txt was added since"),
+        ("unknown clause", "it has cells of a clause that its run.json does not list: KIP-0.unknown"),
+        ("unknown target", "it has cells of a target that its run.json does not list: unknown-1.0"),
+        ("a row of an unknown target", "it has rows of a target that its run.json does not list: unknown-1.0"),
+        ("rows cut short", "examples/part-0.parquet: "),
+        ("rows of other types", "examples/part-0.parquet: "),
+        ("exchanges that are no Parquet", "exchanges/part-0.parquet: "),
+        ("other rows than were written", "examples/part-0.parquet has changed since"),
+        ("no dump", "failures/0123456789abcdef/exchange.txt is missing or empty since"),
+        ("an empty dump", "failures/0123456789abcdef/exchange.txt is missing or empty since"),
+        ("an exit status that no column can have", "run.json does not follow its schema: Value 1"),
+        ("a text that is long and wrong", "run.json does not follow its schema: $.host: 'xxx"),
     ],
 )
 def test_reason_says_what_is_wrong(fault: str, reason: str, tmp_path: Path) -> None:
@@ -110,6 +130,34 @@ def test_reason_says_what_is_wrong(fault: str, reason: str, tmp_path: Path) -> N
     with pytest.raises(RunRefused) as caught:
         read_run_header(folder)
     assert caught.value.detail.startswith(reason)
+    assert len(caught.value.detail) < 300
+
+
+def test_seed_may_have_any_size(tmp_path: Path) -> None:
+    folder = write_whole_run(tmp_path / "run")
+    header = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**header, "seed": 10**30}))
+    assert read_run_header(folder)["seed"] == 10**30
+
+
+def test_file_that_was_written_empty_is_no_missing_one(tmp_path: Path) -> None:
+    folder = write_whole_run(tmp_path / "run")
+    write_failure_file(folder).touch()
+    write_hashes(folder)
+    assert read_run_header(folder)["footer"]["files"]
+
+
+def test_rows_of_unlisted_clauses_are_named_once_per_run(tmp_path: Path) -> None:
+    """One file of them is enough: a run may have any number."""
+    folder = write_whole_run(tmp_path / "run")
+    rows = folder / "examples" / "part-0.parquet"
+    BROKEN["a row of an unknown clause"][0](folder)
+    shutil.copy(rows, rows.with_name("part-1.parquet"))
+    header = json.loads((folder / "run.json").read_text())
+    header["footer"]["example_rows"] = 2 * ROWS
+    (folder / "run.json").write_text(json.dumps(header))
+    with pytest.raises(RunRefused, match=r"does not list: KIP-0\.unknown$"):
+        read_run_header(folder)
 
 
 @pytest.mark.parametrize(

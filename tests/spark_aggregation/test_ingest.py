@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from reports.run.run_folder import read_run_header
 from reports.run_folders import run_limits
-from reports.run_folders.refused_runs import REFUSED_FILE, RunLists, RunRefused
-from reports.run_folders.run_refusals import RunRefusal
+from reports.run_folders.refusal_reasons import RunRefusal
+from reports.run_folders.refused_runs import REFUSED_FILE, RunLists
 from spark_aggregation.job import command
 from spark_aggregation.reading import run_files
 from spark_aggregation.reading.run_files import Screened, screened
@@ -54,43 +53,12 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
     return judged_folders(spark, root)
 
 
-def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(judged: Judged) -> None:
-    """Each fault is refused by its name, and every run that only looks wrong counts."""
+def test_every_broken_folder_is_refused(judged: Judged) -> None:
+    """Each fault is refused by its name with a sentence, and every run that only looks wrong counts."""
     refused = {fault: judged[fault].refusal for fault in BROKEN}
     assert refused == {fault: refusal.value for fault, (_, refusal) in BROKEN.items()}
+    assert all(judged[fault].reason for fault in BROKEN)
     assert all(judged[name].counts for name in EXPLAINED)
-
-
-def test_sentences_are_those_of_the_single_folder_reader(judged: Judged, tmp_path: Path) -> None:
-    """It may add what it knows in detail; to Spark, a file that is empty is missing."""
-    others: dict[str, str | None] = {}
-    for fault, (damage, _) in BROKEN.items():
-        folder = write_whole_run(tmp_path / fault)
-        damage(folder)
-        with pytest.raises(RunRefused) as caught:
-            read_run_header(folder)
-        if not caught.value.detail.startswith(judged[fault].reason or "no reason"):
-            others[fault] = judged[fault].reason
-    assert others == {"an empty dump": "failures/0123456789abcdef/exchange.txt is missing since the run was written"}
-
-
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("unknown clause", "it has cells of a clause that its run.json does not list: KIP-0.unknown"),
-        ("unknown target", "it has cells of a target that its run.json does not list: unknown-1.0"),
-        ("a row of an unknown clause", "it has rows of a clause that its run.json does not list: KIP-0.unknown"),
-        ("a row of an unknown target", "it has rows of a target that its run.json does not list: unknown-1.0"),
-        ("rows cut short", "examples/part-0.parquet: "),
-        ("rows of other types", "examples/part-0.parquet: "),
-        ("exchanges that are no Parquet", "exchanges/part-0.parquet: "),
-        ("other rows than were written", "examples/part-0.parquet has changed since the run was written"),
-        ("no dump", "failures/0123456789abcdef/exchange.txt is missing since the run was written"),
-    ],
-)  # fmt: skip
-def test_reason_names_what_is_wrong(judged: Judged, fault: str, reason: str) -> None:
-    """A clause, a target or a file."""
-    assert (judged[fault].reason or "").startswith(reason)
 
 
 def test_second_folder_of_a_run_id_is_refused(judged: Judged) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.record_columns import RECORD_TABLES, Column
 from reports.records import INPUTS_SHA256, RECORD_SCHEMA_VERSION, Verdict
-from reports.run_folders.run_refusals import RunRefusal
+from reports.run_folders.refusal_reasons import RunRefusal
 from reports.run_schema import resolved, run_schema
 from reports.verify.verification import GIVEN_TABLES
 from reports.wording.verdict_labels import SYMBOLS, WORDS

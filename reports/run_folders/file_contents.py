@@ -1,10 +1,8 @@
-"""Summaries of run folders' files, made in one pass by the executor.
+"""Summaries of a run folder's files, for the rules of run folders and for the roll-up.
 
-The executor that reads a file also summarises it.
-
-Spark hands over complete files. From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings
-dictionary-encoded. The result is small whatever the file holds: its hash, its row count, and its rows aggregated.
-Spark's own reader and aggregation take several times as long for the same work.
+From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings dictionary-encoded. The result is
+small whatever the file holds: its hash, its row count, and its rows aggregated. Spark's own reader and aggregation take
+several times as long for the same work.
 
 A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows. So does
 one beyond the limits of `reports.run_folders.run_limits`, of which no more is read than the limits allow.
@@ -13,10 +11,8 @@ one beyond the limits of `reports.run_folders.run_limits`, of which no more is r
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,7 +48,6 @@ _MEASURES = {
 Rows are grouped twice: first each counts one example and has its number, then counts are summed and the smallest
 numbers kept.
 """
-_PATH = re.compile(r"(.*)/((examples|exchanges|answers|failures|machines)/.+)", re.DOTALL)
 
 
 def _list_of(fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType) -> pa.ListType:
@@ -91,7 +86,7 @@ CONTENTS = pa.schema(
 )
 """One row per file; columns about another table than the file's are null.
 
-- `folder` (of the run, as Spark names it), `name` (relative to the folder), `sha256`;
+- `folder` (of the run, as the reader names it), `name` (below the folder, with slashes), `sha256`;
 - `damaged`: true if the rows of the file's table cannot be read; `excess`: why they are not, if a limit forbids it;
 - `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null in a column that allows none; they are
   left out of all lists; `client_rows`: complete example rows that name a client;
@@ -104,8 +99,6 @@ CONTENTS = pa.schema(
 """
 
 _Found = Mapping[str, int | pa.Array]
-_Readers = Mapping[str, Callable[[pa.Buffer], _Found]]
-"""Functions that summarize a file, by the name of the table that it belongs to."""
 
 
 class _Damaged(Exception):
@@ -116,36 +109,25 @@ class _TooLarge(Exception):
     """The rows of a file are beyond a limit; the message is the reason."""
 
 
-def read_contents(batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
-    """Summarize files; made for `DataFrame.mapInArrow`.
+def contents_of(folder: str, name: str, content: pa.Buffer, *, pinned_examples: Mapping[str, int]) -> pa.RecordBatch:
+    """Summarize one file of a run folder.
 
     Args:
-        batches: `path` (a URI) and `content` (bytes) of the files of run folders' tables.
+        folder: the run folder.
+        name: the file's name below the folder, with slashes.
+        content: the complete file.
         pinned_examples: the largest number of examples written down with each property, by its name.
 
-    Yields:
-        One batch per file, with the columns of `CONTENTS`.
+    Returns:
+        One row with the columns of `CONTENTS`.
     """
-    readers: _Readers = {
+    found = {"folder": folder, "name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    readers: Mapping[str, Callable[[pa.Buffer], _Found]] = {
         "examples": partial(_read_examples, pinned_examples=pinned_examples),
         "exchanges": _read_exchanges,
     }
-    for batch in batches:
-        paths, contents = batch.column("path"), batch.column("content")
-        for path, content in zip(paths, contents, strict=True):
-            match = _PATH.fullmatch(path.as_py())
-            if match is not None:
-                yield _contents_of(match, content.as_buffer(), readers)
-
-
-def _contents_of(match: re.Match[str], content: pa.Buffer, readers: _Readers) -> pa.RecordBatch:
-    folder, name, table = match.groups()
-    found = {
-        "folder": folder,
-        "name": unquote(name),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
-    if table in readers and name.endswith(".parquet") and name.count("/") == 1:
+    table, _, file_name = name.partition("/")
+    if table in readers and file_name.endswith(".parquet") and "/" not in file_name:
         try:
             found |= readers[table](content)
         except _Damaged:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reports.run_folders import run_refusals
-from reports.run_folders.run_refusals import (
+from reports.run_folders import refusal_reasons
+from reports.run_folders.refusal_reasons import (
     CHANGED_FILE,
     INVALID_HEADER,
     ROW_COUNT_DIFFERS,
@@ -51,5 +51,5 @@ def test_sentences_name_what_was_found(fault: Fault, expected: Fault) -> None:
 
 
 def test_every_refusal_has_a_sentence() -> None:
-    values = [*vars(run_refusals).values(), *UNLISTED_OF_CELLS.values(), *UNLISTED_OF_ROWS.values()]
+    values = [*vars(refusal_reasons).values(), *UNLISTED_OF_CELLS.values(), *UNLISTED_OF_ROWS.values()]
     assert {value.refusal for value in values if isinstance(value, RefusalReason)} == set(RunRefusal)

@@ -1,8 +1,6 @@
 """Why run folders are refused: the name, the sentence and the rule of each reason.
 
-Two readers apply the same rules: `reports.run.run_folder` to one local folder, and `spark_aggregation.reading.refusals`
-to many folders on any file system, as columns. A test checks that both agree on every fault. Each reports the first
-reason that applies, in the order of this module; the sentence of the first reader may say more.
+`run_rules` applies them for every reader. The first reason counts, in the order of this module.
 
 Sentences about limits and about unusable names are those of `run_limits` and `record_paths`.
 """
@@ -11,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reports.records import RECORD_SCHEMA_VERSION
 
@@ -49,8 +48,16 @@ class RunRefusal(enum.StrEnum):
     DUPLICATE_RUN_ID = "duplicate_run_id"
 
 
-Fault = tuple[RunRefusal, str]
-"""The name of a reason, and the sentence about a folder."""
+class Fault(NamedTuple):
+    """Why one run folder is refused.
+
+    Attributes:
+        refusal: the name of the reason.
+        sentence: the reason as a sentence about the folder.
+    """
+
+    refusal: RunRefusal
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class RefusalReason:
 
     Attributes:
         refusal: its name in lists.
-        sentence: what readers of the lists see, with `%s` and `%d` for what was found; Spark fills in the same.
+        sentence: what readers of the lists see, with `%s` and `%d` for what was found.
     """
 
     refusal: RunRefusal
@@ -73,7 +80,7 @@ class RefusalReason:
             more: what follows the sentence.
         """
         sentence = self.sentence % values
-        return self.refusal, f"{sentence}: {more}" if more else sentence
+        return Fault(self.refusal, f"{sentence}: {more}" if more else sentence)
 
 
 UNUSABLE_NAME = RefusalReason(RunRefusal.UNUSABLE_NAME, "%s")
@@ -94,7 +101,8 @@ FOREIGN_SCHEMA = RefusalReason(
     f"record_schema_version is %s; this version of the suite reads only {RECORD_SCHEMA_VERSION}",
 )
 INVALID_HEADER = RefusalReason(RunRefusal.INVALID_HEADER, "run.json does not follow its schema")
-"""It follows `reports.run_schema`, its times exist in the calendar, and no cell is planned twice."""
+"""It follows `reports.run_schema`, its numbers fit into the roll-up's columns, its times exist in the calendar, and no
+cell is planned twice."""
 UNLISTED_OF_CELLS = {
     "clause": RefusalReason(RunRefusal.UNKNOWN_CLAUSE, _UNLISTED.format(what="cells", name="clause")),
     "target": RefusalReason(RunRefusal.UNKNOWN_TARGET, _UNLISTED.format(what="cells", name="target")),
@@ -114,8 +122,8 @@ ROW_COUNT_DIFFERS = RefusalReason(
     "the footer counts %d example rows and %d exchange rows, but only %d and %d are readable",
 )
 CHANGED_FILE = RefusalReason(RunRefusal.CHANGED_FILE, "%s %s since the run was written")
-"""If the footer has hashes, the files are those that it lists, with these hashes: none "has changed", "is missing" or
-"was added"."""
+"""If the footer has hashes, the files are those that it lists, with these hashes: none "has changed", "is missing or
+empty" or "was added". Spark does not list empty files, so no reader distinguishes them from missing ones."""
 
 UNLISTED_OF_ROWS = {
     "clause": RefusalReason(RunRefusal.UNKNOWN_CLAUSE, _UNLISTED.format(what="rows", name="clause")),

@@ -1,7 +1,4 @@
-"""Tests of summaries of files in Spark.
-
-A summary follows from the bytes of the file. A file that cannot be read has no rows. Summaries merge in any order.
-"""
+"""A summary follows from the bytes of the file; a file that cannot be read has no rows."""
 
 from __future__ import annotations
 
@@ -14,26 +11,9 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.testing import assertDataFrameEqual
 
-from reports.run_folders import run_limits
-from spark_aggregation.reading import file_contents
-from spark_aggregation.reading.file_contents import (
-    CONTENTS,
-    LATENCY_KEYS,
-    MAX_COMPARED,
-    PARTIAL_KEYS,
-    read_contents,
-)
-from spark_aggregation.reading.run_files import (
-    counted_apart,
-    merge_partials,
-    parent,
-    partial_aggregates,
-)
+from reports.run_folders import file_contents, run_limits
+from reports.run_folders.file_contents import MAX_COMPARED, contents_of
 from tests.run_folders import (
     example_row,
     planned_cell,
@@ -49,9 +29,7 @@ FAILED = {"verdict": "violates", "failure_signature": "f1"}
 
 
 def _batch(content: bytes, name: str = "examples/part-0.parquet") -> pa.RecordBatch:
-    given = {"path": [f"file:/runs/r1/{name}"], "content": pa.array([content], pa.binary())}
-    (batch,) = read_contents([pa.RecordBatch.from_pydict(given)], pinned_examples=PINNED)
-    return batch
+    return contents_of("runs/r1", name, pa.py_buffer(content), pinned_examples=PINNED)
 
 
 def _contents(content: bytes, name: str = "examples/part-0.parquet") -> dict[str, Any]:
@@ -160,7 +138,7 @@ def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
     found = _known(content)
     digest = hashlib.sha256(content).hexdigest()
     name = "examples/part-0.parquet"
-    assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest, "damaged": True}
+    assert found == {"folder": "runs/r1", "name": name, "sha256": digest, "damaged": True}
 
 
 def test_any_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
@@ -186,13 +164,7 @@ def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
 def test_other_files_are_hashed_alone(name: str) -> None:
     """A file without rows to count has only a name and a hash."""
     digest = hashlib.sha256(b"bytes").hexdigest()
-    assert _known(b"bytes", name) == {"folder": "file:/runs/r1", "name": name, "sha256": digest}
-
-
-def test_folder_stays_a_uri_and_a_name_becomes_text() -> None:
-    """Spark names folders by their URI; the footer uses the plain names of files."""
-    found = _contents(b"", "x%20y/failures/f%2B1/a+b%C3%A4")
-    assert (found["folder"], found["name"]) == ("file:/runs/r1/x%20y", "failures/f+1/a+bä")
+    assert _known(b"bytes", name) == {"folder": "runs/r1", "name": name, "sha256": digest}
 
 
 def _written(path: Path, table: pa.Table, **options: Any) -> bytes:
@@ -284,57 +256,3 @@ def test_bytes_that_many_rows_repeat_are_not_written_out(tmp_path: Path) -> None
     content = _written(tmp_path, table.set_column(index, field, long))
     assert len(content) < 100_000
     assert _contents(content, "exchanges/part-0.parquet")["excess"].startswith("its texts take")
-
-
-FOLDER = "file:/runs/r1"
-DAY = date(2026, 11, 21)
-CONFORMS = dict.fromkeys(PARTIAL_KEYS, "same") | {
-    "run_date": DAY,
-    "failure_signature": None,
-    "examples": 2,
-    "smallest_example": 4,
-}
-VIOLATED = CONFORMS | {"verdict": "violates", "failure_signature": "f1"}
-
-
-def _files(spark: SparkSession, name: str, *files: list[dict[str, Any]]) -> DataFrame:
-    """Return files of one run, in which only the list called `name` is not empty."""
-    rows = [
-        {**dict.fromkeys(CONTENTS.names), "folder": FOLDER, "name": f"part-{part}", name: entries}
-        for part, entries in enumerate(files)
-    ]
-    return spark.createDataFrame(rows, from_arrow_schema(CONTENTS))
-
-
-def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
-    """Entries that differ only in their file are added up, with the smallest example of all."""
-    later = CONFORMS | {"examples": 3, "smallest_example": 1}
-    found = partial_aggregates(_files(spark, "partials", [CONFORMS, VIOLATED], [later]))
-    measures = found.select("folder", "verdict", "examples", "smallest_example", "first_seen")
-    expected = spark.createDataFrame([(FOLDER, "same", 5, 1, DAY), (FOLDER, "violates", 2, 4, DAY)], measures.schema)
-    assertDataFrameEqual(measures, expected)
-
-
-def test_latencies_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
-    """Counts of the same bucket are added up."""
-    entry = dict.fromkeys(LATENCY_KEYS, "same") | {"latency_bucket": 36, "examples": 2}
-    slow = entry | {"latency_bucket": 50}
-    found = counted_apart(_files(spark, "latencies", [entry, slow], [entry]), "latencies")
-    counted = {row.latency_bucket: row.examples for row in found.collect()}
-    assert counted == {36: 4, 50: 2}
-
-
-def test_merging_over_days_keeps_the_first_and_the_last(spark: SparkSession) -> None:
-    """A grain without the day says when a failure was first and last seen."""
-    days = [date(2026, 11, 22), date(2026, 11, 20), DAY]
-    files = [[VIOLATED | {"run_date": day}] for day in days]
-    partials = partial_aggregates(_files(spark, "partials", *files))
-    merged = merge_partials(partials, ["failure_signature"])
-    expected = spark.createDataFrame([("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema)
-    assertDataFrameEqual(merged, expected)
-
-
-def test_parent_is_the_path_without_its_last_names(spark: SparkSession) -> None:
-    paths = spark.createDataFrame([(f"{FOLDER}/examples/part-0.parquet",)], "path string")
-    found = paths.select(*(parent(F.col("path"), levels=levels) for levels in (1, 2, 3)))
-    assert tuple(found.collect()[0]) == (f"{FOLDER}/examples", FOLDER, "file:/runs")
