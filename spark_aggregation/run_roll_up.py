@@ -246,7 +246,7 @@ def write_tables(tables: Mapping[str, Callable[[], DataFrame]], inputs: Mapping[
 def _result(ingested: Ingested) -> RollUpResult:
     """Find out whether any run counts; list refused folders, and notices about the others."""
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
-    read = ingested.judged.select(
+    read = ingested.checked.select(
         "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
     )
     # Only folders with a refusal or a notice are collected on the driver: a few, even out of many.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -121,7 +122,7 @@ def contents_of(folder: str, name: str, content: pa.Buffer, *, pinned_examples: 
     Returns:
         One row with the columns of `CONTENTS`.
     """
-    found = {"folder": folder, "name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    found: dict[str, Any] = {"folder": folder, "name": name, "sha256": hashlib.sha256(content).hexdigest()}
     readers: Mapping[str, Callable[[pa.Buffer], _Found]] = {
         "examples": partial(_read_examples, pinned_examples=pinned_examples),
         "exchanges": _read_exchanges,

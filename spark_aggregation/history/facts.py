@@ -36,14 +36,13 @@ from pyspark.sql.types import (
 
 from reports.records import OPERATION
 from reports.run_folders.file_contents import CELL, LATENCY_KEYS, PARTIAL_KEYS, REACHED_KEYS
+from spark_aggregation.reading.checked_folders import checked_folders, read_headers
 from spark_aggregation.reading.frames import as_table, checkpointed
-from spark_aggregation.reading.refusals import refusals
 from spark_aggregation.reading.run_files import (
     counted_apart,
     list_files,
     partial_aggregates,
     planned_cells,
-    read_headers,
     read_tables,
 )
 from spark_aggregation.reading.schema import EXAMPLES, HEADER, schema, texts
@@ -73,7 +72,7 @@ class Ingested:
 
     Attributes:
         headers: as `read_headers` returns them, without those of known runs.
-        judged: as `refusals.refusals` returns them, for all folders that were read.
+        checked: as `checked_folders.checked_folders` returns them, for all folders that were read.
         partials: partial aggregates of all rows, including those of refused folders.
         reached, latencies: as `run_files.counted_apart` returns them, of the same rows.
         contents: as `run_files.read_tables` returns them, of the same folders.
@@ -83,7 +82,7 @@ class Ingested:
     """
 
     headers: DataFrame
-    judged: DataFrame
+    checked: DataFrame
     partials: DataFrame
     reached: DataFrame
     latencies: DataFrame
@@ -95,7 +94,7 @@ class Ingested:
     @property
     def accepted(self) -> DataFrame:
         """`folder`, `sha256` and `header` of runs that count."""
-        return self.judged.where("counts").select("folder", "sha256", "header")
+        return self.checked.where("counts").select("folder", "sha256", "header")
 
 
 def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
@@ -117,10 +116,10 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
     contents = checkpointed(read.repartition("folder"))
     partials = checkpointed(partial_aggregates(contents))
-    judged = checkpointed(refusals(headers, contents, known))
+    checked = checkpointed(checked_folders(headers, contents, known))
     return Ingested(
         headers=headers,
-        judged=judged,
+        checked=checked,
         partials=partials,
         reached=counted_apart(contents, "reached"),
         latencies=counted_apart(contents, "latencies"),

@@ -1,4 +1,4 @@
-"""Reads run folders: headers, summaries of table files, and single rows.
+"""Reads run folders: summaries of table files, and single rows.
 
 `screened` first leaves out those that Spark must not open: those with links or with too much in them, and those that it
 would drop without a word, because something in their paths is not UTF-8. Only local folders are examined. On other file
@@ -11,7 +11,6 @@ the footer counts more rows, and the reason names the file. The footer's hashes 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,34 +26,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from reports.arrow_schemas import header_type
 from reports.records import HASHED_PARTS, HEADER_FILE
 from reports.run_folders.file_contents import CONTENTS, PARTIAL_KEYS, contents_of
 from reports.run_folders.record_paths import fault_of_path, shown_path
-from reports.run_folders.refusal_reasons import SPECIAL_ROOT, UNUSABLE_NAME, Fault, RunRefusal
+from reports.run_folders.refusal_reasons import SPECIAL_ROOT, UNUSABLE_NAME, RunRefusal
 from reports.run_folders.refused_runs import RefusedRun
 from reports.run_folders.run_limits import MAX_FILE_BYTES, fault_of_files, is_special, kind_of
-from reports.run_folders.run_rules import header_column, header_of
 from spark_aggregation.errors import PathNotFound, check_path
 from spark_aggregation.reading.storage import is_uri
 
 _PARTS = f"({'|'.join(HASHED_PARTS)})"
 _FILE = re.compile(f"(?P<folder>.*)/(?P<name>{_PARTS}/.+)", re.DOTALL)
-HEADERS = pa.schema(
-    [
-        ("folder", pa.string()),
-        ("sha256", pa.string()),
-        ("header", header_type()),
-        ("refusal", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
-"""One row per `run.json`.
-
-- `folder` (of the run, as Spark names it), `sha256` (of the file);
-- `header`: what the file contains; null if the run does not count because of it;
-- `refusal` (a value of `refusal_reasons.RunRefusal`) and `reason` (a sentence): why it does not count, else null.
-"""
 _GLOB = re.compile(r"[\\{}\[\]*?]")
 
 
@@ -83,33 +65,6 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
     # Spark filters by this column before it opens a file, which it does not by the column `path`.
     path = F.col("_metadata.file_path")
     return files.where(F.col("length") <= MAX_FILE_BYTES).select(path.alias("path"), "content")
-
-
-def read_headers(files: DataFrame) -> DataFrame:
-    """Read every `run.json`, one row each, readable or not.
-
-    Args:
-        files: as `list_files` returns them.
-
-    Returns:
-        One row per file, with the columns of `HEADERS`.
-    """
-    chosen = files.where(F.col("path").endswith(f"/{HEADER_FILE}"))
-    return chosen.mapInArrow(_headers_in, from_arrow_schema(HEADERS))
-
-
-def _headers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
-            found = header_of(content)
-            is_refused = isinstance(found, Fault)
-            columns = [
-                pa.array([path.removesuffix(f"/{HEADER_FILE}")]),
-                pa.array([hashlib.sha256(content).hexdigest()]),
-                pa.nulls(1, header_type()) if is_refused else header_column(found),
-                *(pa.array([value], pa.string()) for value in (found if is_refused else (None, None))),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=HEADERS)
 
 
 def planned_cells(headers: DataFrame) -> DataFrame:

@@ -181,7 +181,7 @@ class JudgedFolder(NamedTuple):
 def judged_folders(spark: SparkSession, root: Path) -> Mapping[str, JudgedFolder]:
     """Return what is decided about each folder under `root`, by folder name."""
     given = screened([str(root)])
-    rows = ingest(spark, given.roots, empty_state(spark).known).judged.collect()
+    rows = ingest(spark, given.roots, empty_state(spark).known).checked.collect()
     found = {local_path(row.folder): JudgedFolder(row.counts, row.refusal, row.reason) for row in rows}
     found |= {run.folder: JudgedFolder(False, run.refusal, run.reason) for run in given.refused}
     return {Path(folder).name: judged for folder, judged in found.items()}

@@ -138,7 +138,7 @@ def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: P
     other = SmallRun(number=1, day=2, verdicts=("violates",)).write(tmp_path / "second")
     known = state_of(spark, first)[0].known
     new = ingest(spark, [str(other)], known)
-    (refused,) = new.judged.collect()
+    (refused,) = new.checked.collect()
     assert (local_path(refused.folder), refused.refusal) == (str(other), "duplicate_run_id")
     assert str(first) in refused.reason
     assert facts_of(new).cells.isEmpty()

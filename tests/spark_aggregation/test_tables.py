@@ -122,7 +122,7 @@ def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(spark:
     assert [row.notice for row in read.accepted.select(notice).collect()] == [
         "role or level differs from the current catalogue: C.a; not in the current catalogue: C.gone"
     ]
-    assert [row.counts for row in read.judged.collect()] == [True]
+    assert [row.counts for row in read.checked.collect()] == [True]
 
 
 def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""Which of many run folders count: `run_rules` for each of them, and that no two have the same run id.
+"""Reads the headers of run folders, and decides which folders count.
 
-`history.facts.ingest` calls it.
+`run_rules` decides about each folder, and here no two may have the same run id.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from typing import Any
@@ -14,16 +15,63 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from reports.arrow_schemas import header_type
+from reports.records import HEADER_FILE
 from reports.run_folders.refusal_reasons import DUPLICATE_RUN_ID, NO_HEADER, Fault, RunRefusal
-from reports.run_folders.run_rules import JUDGED_COLUMNS, fault_of_contents
-from spark_aggregation.reading.run_files import HEADERS
+from reports.run_folders.run_rules import JUDGED_COLUMNS, fault_of_contents, header_column, header_of
+
+HEADERS = pa.schema(
+    [
+        ("folder", pa.string()),
+        ("sha256", pa.string()),
+        ("header", header_type()),
+        ("refusal", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""One row per `run.json`.
+
+- `folder` (of the run, as Spark names it), `sha256` (of the file);
+- `header`: what the file contains; null if the run does not count because of it;
+- `refusal` (a value of `refusal_reasons.RunRefusal`) and `reason` (a sentence): why it does not count, else null.
+"""
 
 
-def refusals(headers: DataFrame, contents: DataFrame, known: DataFrame) -> DataFrame:
+def read_headers(files: DataFrame) -> DataFrame:
+    """Read every `run.json`, one row each, readable or not.
+
+    Args:
+        files: as `run_files.list_files` returns them.
+
+    Returns:
+        One row per file, with the columns of `HEADERS`.
+    """
+    chosen = files.where(F.col("path").endswith(f"/{HEADER_FILE}"))
+    return chosen.mapInArrow(_headers_in, from_arrow_schema(HEADERS))
+
+
+def _headers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
+            folder = pa.array([path.removesuffix(f"/{HEADER_FILE}")])
+            sha256 = pa.array([hashlib.sha256(content).hexdigest()])
+            found = header_of(content)
+            if isinstance(found, Fault):
+                yield _row_of(folder, sha256, pa.nulls(1, header_type()), found)
+            else:
+                yield _row_of(folder, sha256, header_column(found), None)
+
+
+def _row_of(folder: pa.Array, sha256: pa.Array, header: pa.Array, fault: Fault | None) -> pa.RecordBatch:
+    reason = [pa.array([value], pa.string()) for value in fault or (None, None)]
+    return pa.RecordBatch.from_arrays([folder, sha256, header, *reason], schema=HEADERS)
+
+
+def checked_folders(headers: DataFrame, contents: DataFrame, known: DataFrame) -> DataFrame:
     """Decide whether each folder counts; if it does not, name the first reason that applies.
 
     Args:
-        headers: as `run_files.read_headers` returns them.
+        headers: as `read_headers` returns them.
         contents: as `run_files.read_tables` returns them.
         known: runs that already count: `run_id`, `known_folder`, `known_sha256`.
 
@@ -35,10 +83,10 @@ def refusals(headers: DataFrame, contents: DataFrame, known: DataFrame) -> DataF
     summaries = contents.select("folder", F.struct(*JUDGED_COLUMNS).alias("file"))
     rows = headers.unionByName(summaries, allowMissingColumns=True)
     ordered = rows.repartition("folder").sortWithinPartitions("folder", "file.name")
-    return _without_duplicates(ordered.mapInArrow(_judged, from_arrow_schema(HEADERS)), known)
+    return _without_duplicates(ordered.mapInArrow(_checked, from_arrow_schema(HEADERS)), known)
 
 
-def _judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Decide about run folders one after the other, with one file in memory at a time.
 
     Args:
@@ -50,10 +98,10 @@ def _judged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """
     rows = (batch.slice(index, 1) for batch in batches for index in range(len(batch)))
     for _, rows_of_run in groupby(rows, key=lambda row: row["folder"][0].as_py()):
-        yield from _judged_run(rows_of_run)
+        yield from _checked_run(rows_of_run)
 
 
-def _judged_run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _checked_run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the row of one folder, or none if its files belong to no run."""
     first = next(rows)
     if first["sha256"].null_count == 0:
@@ -62,9 +110,7 @@ def _judged_run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         fault = NO_HEADER.fault()
     else:
         return
-    kept = first.select(["folder", "sha256", "header"]).columns
-    reason = [pa.array([value], pa.string()) for value in fault or (None, None)]
-    yield pa.RecordBatch.from_arrays([*kept, *reason], schema=HEADERS)
+    yield _row_of(first["folder"], first["sha256"], first["header"], fault)
 
 
 def _fault_of_run(row: pa.RecordBatch, files: Iterable[Mapping[str, Any]]) -> Fault | None:
@@ -79,11 +125,11 @@ def _file_in(row: pa.RecordBatch) -> Mapping[str, Any]:
     return file
 
 
-def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
+def _without_duplicates(checked: DataFrame, known: DataFrame) -> DataFrame:
     """Refuse folders whose run id belongs to another folder that counts; `refusal` is null for exact copies."""
     sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
     same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
-    named = judged.withColumns({"run_id": F.col("header.run_id"), "sound": F.isnull("refusal")})
+    named = checked.withColumns({"run_id": F.col("header.run_id"), "sound": F.isnull("refusal")})
     found = named.join(known, on="run_id", how="left").withColumns(
         {
             "first_folder": F.coalesce("known_folder", F.first("folder").over(same_run)),
