@@ -65,7 +65,11 @@ def _summaries(folder: Path, pinned_examples: Mapping[str, int]) -> Iterator[Map
     paths = (path for part in HASHED_PARTS for path in (folder / part).rglob("*"))
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
         if path.is_file() and path.stat().st_size > 0 and not is_hidden(name):
-            content = pa.py_buffer(path.read_bytes())
+            try:
+                content = pa.py_buffer(path.read_bytes())
+            except OSError:
+                yield {**dict.fromkeys(JUDGED_COLUMNS), "name": name, "damaged": True}
+                continue
             summary = contents_of(str(folder), name, content, pinned_examples=pinned_examples)
             yield from summary.select(JUDGED_COLUMNS).to_pylist()
 

@@ -50,7 +50,7 @@ _ROW_COUNTS = ("example_rows", "incomplete_rows", "client_rows", "exchange_rows"
 JUDGED_COLUMNS = ("name", "sha256", "damaged", "excess", *_ROW_COUNTS, "partials")
 """The columns of `file_contents.CONTENTS` that the rules need."""
 _MAX_DETAIL = 200
-"""Characters of what is wrong with a header; the header may quote itself there."""
+"""Characters of a sentence that quote a header."""
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _LARGEST_SEED = 2**63 - 1
 
@@ -119,7 +119,7 @@ def _faults_of_header(header: _Header) -> Iterator[Fault]:
     """Yield what is wrong with a header. Each check relies on the checks before it, so use only the first reason."""
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
-        yield FOREIGN_SCHEMA.fault("missing" if version is None else version)
+        yield FOREIGN_SCHEMA.fault("missing" if version is None else cut(str(version), _MAX_DETAIL))
     for detail in _schema_faults(header):
         yield INVALID_HEADER.fault(more=cut(detail, _MAX_DETAIL))
     for name, reason in UNLISTED_OF_CELLS.items():

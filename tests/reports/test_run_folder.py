@@ -140,6 +140,20 @@ def test_seed_may_have_any_size(tmp_path: Path) -> None:
     assert read_run_header(folder)["seed"] == 10**30
 
 
+def test_file_that_cannot_be_read_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_bytes = Path.read_bytes
+
+    def read_no_rows(path: Path) -> bytes:
+        if path.suffix == ".parquet":
+            raise PermissionError
+        return read_bytes(path)
+
+    folder = write_whole_run(tmp_path / "run")
+    monkeypatch.setattr(Path, "read_bytes", read_no_rows)
+    with pytest.raises(RunRefused, match="not readable as Parquet"):
+        read_run_header(folder)
+
+
 def test_file_that_was_written_empty_is_no_missing_one(tmp_path: Path) -> None:
     folder = write_whole_run(tmp_path / "run")
     write_failure_file(folder).touch()
