@@ -1,4 +1,4 @@
-"""Arrow schemas of the record tables, of a run's header and of the roll-up's tables.
+"""Arrow schemas of record tables, a run's header and the roll-up's tables.
 
 The rows of a record table are also written as Parquet here. To Arrow, the values of a dictionary column are plain
 strings, so rows are easy to build. Only the Parquet file is dictionary-encoded, and every reader decodes it

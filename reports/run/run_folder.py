@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from reports.records import HASHED_PARTS, HEADER_FILE, Phase, Verdict, cell_verdict
 from reports.run.judged_examples import CellKey
 from reports.run_folders.file_contents import contents_of
-from reports.run_folders.refusal_reasons import Fault
+from reports.run_folders.refusal_reasons import FolderFault
 from reports.run_folders.refused_runs import RunRefused
 from reports.run_folders.run_limits import fault_of_files, is_hidden
 from reports.run_folders.run_rules import JUDGED_COLUMNS, fault_of_contents, header_of
@@ -40,7 +40,7 @@ def read_run_header(folder: Path) -> Header:
         raise RunRefused(folder, *refused)
     path = folder / HEADER_FILE
     header = header_of(path.read_bytes() if path.is_file() else None)
-    if isinstance(header, Fault):
+    if isinstance(header, FolderFault):
         raise RunRefused(folder, *header)
     if fault := fault_of_contents(header, _summaries(folder, header.get("pinned_examples") or {})):
         raise RunRefused(folder, *fault)

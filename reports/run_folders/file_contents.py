@@ -1,4 +1,4 @@
-"""Summaries of a run folder's files, for the rules of run folders and for the roll-up.
+"""Summaries of a run folder's files, for its rules and for the roll-up.
 
 From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings dictionary-encoded. The result is
 small whatever the file holds: its hash, its row count, and its rows aggregated. Spark's own reader and aggregation take

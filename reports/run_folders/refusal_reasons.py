@@ -48,7 +48,7 @@ class RunRefusal(enum.StrEnum):
     DUPLICATE_RUN_ID = "duplicate_run_id"
 
 
-class Fault(NamedTuple):
+class FolderFault(NamedTuple):
     """Why one run folder is refused.
 
     Attributes:
@@ -72,7 +72,7 @@ class RefusalReason:
     refusal: RunRefusal
     sentence: str
 
-    def fault(self, *values: object, more: str = "") -> Fault:
+    def fault(self, *values: object, more: str = "") -> FolderFault:
         """Return the reason with what was found filled in.
 
         Args:
@@ -80,7 +80,7 @@ class RefusalReason:
             more: what follows the sentence.
         """
         sentence = self.sentence % values
-        return Fault(self.refusal, f"{sentence}: {more}" if more else sentence)
+        return FolderFault(self.refusal, f"{sentence}: {more}" if more else sentence)
 
 
 UNUSABLE_NAME = RefusalReason(RunRefusal.UNUSABLE_NAME, "%s")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from reports.records import HASHED_PARTS, HEADER_FILE
 from reports.run_folders.record_paths import fault_of_absolute_path, fault_of_path
-from reports.run_folders.refusal_reasons import BEYOND_LIMITS, CHANGED_FILE, SPECIAL_FILE, UNUSABLE_NAME, Fault
+from reports.run_folders.refusal_reasons import BEYOND_LIMITS, CHANGED_FILE, SPECIAL_FILE, UNUSABLE_NAME, FolderFault
 from wire.foreign_json import read_foreign_json
 
 MAX_FILES = 20_000
@@ -44,7 +44,7 @@ ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DI
 _ADVICE = "this suite writes nothing like it; leave the folder out"
 
 
-def fault_of_files(folder: Path) -> Fault | None:
+def fault_of_files(folder: Path) -> FolderFault | None:
     """Find out why a run folder must not be read, without opening any file of its tables.
 
     Args:
@@ -84,7 +84,7 @@ def is_hidden(name: str) -> bool:
     return name.endswith("._COPYING_") or any(part[0] in "._" for part in name.split("/"))
 
 
-def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> Fault | None:
+def _fault_of_unseen(folder: Path, unseen: Iterable[str]) -> FolderFault | None:
     """Find a file that Spark does not see among those that were added to a run whose footer has hashes."""
     hashed = sorted(name for name in unseen if name.partition("/")[0] in HASHED_PARTS)
     if hashed and (listed := _listed_files(folder)):
@@ -120,7 +120,7 @@ def content_of(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield path, path.lstat()
 
 
-def _too_large(what: str, most: int, unit: str = "") -> Fault:
+def _too_large(what: str, most: int, unit: str = "") -> FolderFault:
     return BEYOND_LIMITS.fault(f"{what}; {limit(most, unit)}")
 
 

@@ -40,7 +40,7 @@ from reports.run_folders.refusal_reasons import (
     UNEXPLAINED_STATUS,
     UNLISTED_OF_CELLS,
     UNLISTED_OF_ROWS,
-    Fault,
+    FolderFault,
 )
 from reports.run_schema import run_schema
 from reports.wording.escaping import cut
@@ -58,7 +58,7 @@ _Header = Mapping[str, Any]
 _Cell = tuple[str, str, str]
 
 
-def header_of(content: bytes | None) -> _Header | Fault:
+def header_of(content: bytes | None) -> _Header | FolderFault:
     """Return a run's header, if it is that of a run that ended.
 
     Args:
@@ -90,7 +90,7 @@ def header_column(header: _Header) -> pa.Array:
     return pa.array([{**header, "seed": kept}], header_type())
 
 
-def fault_of_contents(header: _Header, files: Iterable[Mapping[str, Any]]) -> Fault | None:
+def fault_of_contents(header: _Header, files: Iterable[Mapping[str, Any]]) -> FolderFault | None:
     """Find out why a run does not count, given its header and the summaries of its other files.
 
     Args:
@@ -107,7 +107,7 @@ def fault_of_contents(header: _Header, files: Iterable[Mapping[str, Any]]) -> Fa
     return next(contents.faults(), None)
 
 
-def fault_of_times(started_at: str, finished_at: str) -> Fault | None:
+def fault_of_times(started_at: str, finished_at: str) -> FolderFault | None:
     """Return why a run cannot have these times; None if it can."""
     started, finished = map(datetime.fromisoformat, (started_at, finished_at))
     if max(started, finished) > datetime.now(UTC) + timedelta(hours=CLOCKS_DIFFER_BY_H):
@@ -115,7 +115,7 @@ def fault_of_times(started_at: str, finished_at: str) -> Fault | None:
     return FINISHED_TOO_EARLY.fault(started_at) if finished < started else None
 
 
-def _faults_of_header(header: _Header) -> Iterator[Fault]:
+def _faults_of_header(header: _Header) -> Iterator[FolderFault]:
     """Yield what is wrong with a header. Each check relies on the checks before it, so use only the first reason."""
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
@@ -211,7 +211,7 @@ class _Contents:
         elif rows["verdict"] == Verdict.VIOLATES and rows["phase"] == Phase.GENERATE and not _is_excused(cell):
             self._violated.add(rows["clause"])
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[FolderFault]:
         """Yield what is wrong with the files, of which the first counts."""
         if self._excess:
             yield BEYOND_LIMITS.fault(self._excess[0])
@@ -224,7 +224,7 @@ class _Contents:
             yield INVALID_ROWS.fault(wrong)
         yield from self._contradictions()
 
-    def _count_faults(self) -> Iterator[Fault]:
+    def _count_faults(self) -> Iterator[FolderFault]:
         names = ("example_rows", "exchange_rows")
         expected, found = ([rows[name] for name in names] for rows in (self._header["footer"], self._rows))
         if found == expected:
@@ -233,7 +233,7 @@ class _Contents:
             yield DAMAGED_FILE.fault(", ".join(self._damaged))
         yield ROW_COUNT_DIFFERS.fault(*expected, *found)
 
-    def _changed_files(self) -> Iterator[Fault]:
+    def _changed_files(self) -> Iterator[FolderFault]:
         # Suites of old hashed nothing.
         listed = self._header["footer"].get("files") or {}
         for name, sha256 in listed.items():
@@ -243,7 +243,7 @@ class _Contents:
             if listed and name not in listed:
                 yield CHANGED_FILE.fault(name, "was added")
 
-    def _contradictions(self) -> Iterator[Fault]:
+    def _contradictions(self) -> Iterator[FolderFault]:
         clauses, status = self._header["clauses"], self._header["footer"]["exit_status"]
         of_brokers = any(clause["role"] == Role.BROKER.value for clause in clauses)
         if of_brokers and self._rows["client_rows"]:

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from reports.arrow_schemas import header_type
 from reports.records import HEADER_FILE
-from reports.run_folders.refusal_reasons import DUPLICATE_RUN_ID, NO_HEADER, Fault, RunRefusal
+from reports.run_folders.refusal_reasons import DUPLICATE_RUN_ID, NO_HEADER, FolderFault, RunRefusal
 from reports.run_folders.run_rules import JUDGED_COLUMNS, fault_of_contents, header_column, header_of
 
 HEADERS = pa.schema(
@@ -56,13 +56,13 @@ def _headers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             folder = pa.array([path.removesuffix(f"/{HEADER_FILE}")])
             sha256 = pa.array([hashlib.sha256(content).hexdigest()])
             found = header_of(content)
-            if isinstance(found, Fault):
+            if isinstance(found, FolderFault):
                 yield _row_of(folder, sha256, pa.nulls(1, header_type()), found)
             else:
                 yield _row_of(folder, sha256, header_column(found), None)
 
 
-def _row_of(folder: pa.Array, sha256: pa.Array, header: pa.Array, fault: Fault | None) -> pa.RecordBatch:
+def _row_of(folder: pa.Array, sha256: pa.Array, header: pa.Array, fault: FolderFault | None) -> pa.RecordBatch:
     reason = [pa.array([value], pa.string()) for value in fault or (None, None)]
     return pa.RecordBatch.from_arrays([folder, sha256, header, *reason], schema=HEADERS)
 
@@ -113,10 +113,10 @@ def _checked_run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield _row_of(first["folder"], first["sha256"], first["header"], fault)
 
 
-def _fault_of_run(row: pa.RecordBatch, files: Iterable[Mapping[str, Any]]) -> Fault | None:
+def _fault_of_run(row: pa.RecordBatch, files: Iterable[Mapping[str, Any]]) -> FolderFault | None:
     refusal, reason = (row[name][0].as_py() for name in ("refusal", "reason"))
     if refusal is not None:
-        return Fault(RunRefusal(refusal), reason)
+        return FolderFault(RunRefusal(refusal), reason)
     return fault_of_contents(row["header"][0].as_py(maps_as_pydicts="strict"), files)
 
 

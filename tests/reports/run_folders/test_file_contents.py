@@ -1,4 +1,4 @@
-"""A summary follows from the bytes of the file; a file that cannot be read has no rows."""
+"""A summary follows from a file's bytes; damaged ones have no rows."""
 
 from __future__ import annotations
 

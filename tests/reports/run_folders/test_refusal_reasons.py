@@ -11,7 +11,7 @@ from reports.run_folders.refusal_reasons import (
     ROW_COUNT_DIFFERS,
     UNLISTED_OF_CELLS,
     UNLISTED_OF_ROWS,
-    Fault,
+    FolderFault,
     RefusalReason,
     RunRefusal,
 )
@@ -46,7 +46,7 @@ from reports.run_folders.refusal_reasons import (
         ),
     ],
 )
-def test_sentences_name_what_was_found(fault: Fault, expected: Fault) -> None:
+def test_sentences_name_what_was_found(fault: FolderFault, expected: FolderFault) -> None:
     assert fault == expected
 
 
