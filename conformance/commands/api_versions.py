@@ -38,8 +38,6 @@ from upgrade.api_versions.stock_text import stock_text
 from upgrade.api_versions.tables_json import as_json, changes_as_json, read_tables
 from upgrade.api_versions.terminal import show_cluster, show_differences, show_refused, show_silent, show_verdicts
 
-WIDTH_WHEN_PIPED = 160
-
 
 @click.command(name="api-versions")
 @click.option("--bootstrap-server", metavar="HOST:PORT,...", help="brokers of the cluster")
@@ -122,13 +120,13 @@ def api_versions(
 
 def _show(cluster: ClusterTables, form: str | None) -> None:
     if form == "intersection":
-        show_silent(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
+        show_silent(output_console(markup=True), cluster)
         for key, support in cluster.table.items():
             click.echo(f"{name_of(key)}({key}): {support}")
     elif form == "text" or not sys.stdout.isatty():
         click.echo(stock_text(cluster))
     else:
-        show_cluster(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
+        show_cluster(output_console(markup=True), cluster)
 
 
 def _answer(
@@ -136,7 +134,7 @@ def _answer(
     verdicts: Sequence[FeatureVerdict],
     own: ClientRequests | None,
 ) -> None:
-    console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
+    console = output_console(markup=True)
     show_silent(console, cluster)
     if verdicts:
         show_verdicts(console, verdicts)
@@ -155,7 +153,7 @@ def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) ->
         }
         click.echo(json.dumps(report, indent=1))
     else:
-        console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
+        console = output_console(markup=True)
         for cluster in (first, second):
             show_silent(console, cluster)
         show_differences(console, changes, first.name, second.name)

@@ -52,9 +52,6 @@ Table = Mapping[int, Range]
 """API key to the versions that a target lists."""
 
 
-WIDTH_WHEN_PIPED = 240
-
-
 def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iterator[ChangedTable]:
     """Yield each table of a build, with the entries that differ from those of the target before it.
 
@@ -240,7 +237,7 @@ def _observe(
 
 def _report(targets: Sequence[str], found: ComparedReleases, out: Path | None) -> int:
     """Print and write the log; return how many changes are not predicted."""
-    console = output_console(piped_width=WIDTH_WHEN_PIPED)
+    console = output_console()
     if found.changes:
         console.print(change_table(found.changes))
     news = sum(not change.predicted for change in found.changes)

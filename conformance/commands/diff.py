@@ -17,8 +17,6 @@ from reports.grid.grid_view import FoldedGrid
 from reports.run.exit_status import ExitStatus
 from reports.wording.escaping import printable
 
-WIDTH_OF_TABLES = 200
-"""Columns if the output is piped."""
 _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 
 
@@ -77,7 +75,7 @@ def _new_violations(comparison: GridComparison, new: Results, pages: str | None)
 
 def _print_comparison(comparison: GridComparison, names: tuple[str, str]) -> None:
     """Print the comparison; the most serious table comes last, where a terminal user looks first."""
-    console = output_console(piped_width=WIDTH_OF_TABLES)
+    console = output_console()
     click.echo(f"from {names[0]} to {names[1]}")
     for line in release_lines(comparison):
         click.echo(printable(line))

@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from markupsafe import Markup
 
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
+from reports.document.html_form import html_of
 from reports.grid import addresses
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.sections import sections_of
 from reports.release_changes.steps import SOURCES, last_with_zookeeper
 from reports.release_changes.upgrade import Upgrade, upgrade_between
-from reports.site.rendering import Site, linked
+from reports.site.rendering import Site
+from reports.site.rendering import linked as with_web_links
 
 Ends = tuple[RecordedRelease, RecordedRelease]
 """The older and the newer release."""
@@ -78,14 +81,15 @@ def write_upgrades(site: Site) -> None:
     names = [release.short for release in releases]
     linked_names = _Names.of(site)
     for ends, upgrade in upgrades.items():
+        address = addresses.upgrade_page(*(end.short for end in ends))
+        linked = partial(linked_names.with_links, root=addresses.root_of(address))
         site.render(
-            addresses.upgrade_page(*(end.short for end in ends)),
+            address,
             "upgrade_pair",
             upgrade=upgrade,
-            sections=sections_of(upgrade, with_steps=False),
+            changes=html_of(*sections_of(upgrade), linked=linked),
             releases=names,
             written=upgrades.keys(),
-            with_links=linked_names.with_links,
             sources=SOURCES,
         )
     site.render(
@@ -135,10 +139,10 @@ class _Names:
             clients={each.client for each in tried_operations(site.folded)},
         )
 
-    def with_links(self, text: str, root: str, owner: str = "") -> Markup:
+    def with_links(self, text: str, owner: str, root: str) -> Markup:
         """Turn rules, targets, the owner's operations and web addresses in a text into links."""
         if "://" in text:
-            return linked(text)
+            return with_web_links(text)
         pieces = (_WORD if owner in self.clients else _NAME).split(text)
         found = [(piece, self._address(piece, owner)) for piece in pieces]
         return Markup("").join(
