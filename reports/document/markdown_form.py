@@ -32,6 +32,8 @@ from reports.document.blocks import (
 from reports.wording.escaping import html_text, markdown_code_block, markdown_text, one_line, piece_of_line
 from reports.wording.markdown_table import table_head, table_row
 
+MAX_COMMENT_BYTES = 65_536
+"""The maximum size of a comment on GitHub."""
 _MAX_LEFT_OUT = 10**9
 _FOLDED_END = ("", "</details>")
 
@@ -164,7 +166,7 @@ def _cell(cell: TableCell) -> str:
 
 
 def _text(text: Text) -> str:
-    return "".join(map(_piece, pieces_of(text)))
+    return "".join(map(_piece, pieces_of(text))).strip()
 
 
 def _piece(piece: Piece) -> str:
