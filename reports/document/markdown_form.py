@@ -43,7 +43,7 @@ def markdown(document: Document, *, level: int = 1) -> str:
     return bounded_markdown(document, level=level, max_bytes=math.inf)
 
 
-def bounded_markdown(document: Document, *, level: int = 1, max_bytes: float, complete_in: str = "") -> str:
+def bounded_markdown(document: Document, *, level: int = 1, max_bytes: float, complete_in: Text = "") -> str:
     """Return a report of at most so many bytes.
 
     Args:
@@ -63,15 +63,15 @@ def bounded_markdown(document: Document, *, level: int = 1, max_bytes: float, co
     return "\n".join(lines[1:]) + "\n"
 
 
-def markdown_of(*blocks: Block, level: int = 2) -> str:
-    """Return blocks of a report, for a text that has more than them; their titles are headings of this level."""
-    return markdown(Document(title="", blocks=blocks), level=level - 1)
+def markdown_of(*blocks: Block) -> str:
+    """Return blocks without a title."""
+    return markdown(Document(title="", blocks=blocks))
 
 
-def _left_out(count: int, complete_in: str) -> list[str]:
+def _left_out(count: int, complete_in: Text) -> list[str]:
     if not count:
         return []
-    everything = f"; {markdown_text(complete_in)} has everything" if complete_in else ""
+    everything = f"; {_text(complete_in)} has everything" if complete_in else ""
     return ["", f"Left out for lack of space: {count:,} more {'entry' if count == 1 else 'entries'}{everything}."]
 
 
@@ -119,7 +119,7 @@ class _MarkdownLines:
                 self.add(["", *_block_lines(block)])
 
     def _add_folded(self, section: Section, level: int) -> None:
-        """Add a section that is folded: as much of it as fits if it is one table or list, else all of it or nothing."""
+        """Add a section that is folded: what fits of a table or list, else all of it or nothing."""
         opening = ("", f"<details><summary>{html_text(section.title)}</summary>")
         if isinstance(section.blocks[0], TextTable | BulletList):
             with self._below(*opening, closing=_FOLDED_END):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console, Group, RenderableType
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text as StyledText
 
@@ -123,7 +124,7 @@ def _styled(text: Text) -> StyledText:
             case Strong():
                 styled.append(one_line(piece.words), "bold")
             case Hyperlink():
-                styled.append(one_line(piece.words), f"link {piece.address}")
+                styled.append(one_line(piece.words), Style(link=piece.address))
             case _:
                 styled.append(one_line(piece.words))
     return styled

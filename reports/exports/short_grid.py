@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from reports.document.blocks import Block, Document, Section, Sentence, Strong, TextTable
+from reports.document.blocks import Block, Document, Hyperlink, Section, Sentence, Strong, TextTable
 from reports.document.markdown_form import bounded_markdown
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import (
@@ -43,7 +43,8 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
         ),
         end=(Sentence(_legend(folded)), *(Sentence(line[:_MAX_TITLE]) for line in refused[:_MAX_TITLES])),
     )
-    where = folded.grid.pages or "the site of this grid"
+    site = "the site of this grid"
+    where = Hyperlink(site, folded.grid.pages) if folded.grid.pages else site
     return bounded_markdown(document, max_bytes=_MAX_GRID_BYTES, complete_in=where)
 
 
