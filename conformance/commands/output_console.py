@@ -15,14 +15,10 @@ WIDTH_WHEN_PIPED = 1000
 """Columns if the output does not go to a terminal: wide enough that no line is broken, which is hard to search for."""
 
 
-def output_console(*, markup: bool = False) -> Console:
-    """Return the console of standard output.
-
-    Args:
-        markup: whether texts have rich's markup, and numbers are highlighted; otherwise texts are printed as they are.
-    """
+def output_console() -> Console:
+    """Return the console of standard output; texts are printed as they are, without rich's markup."""
     width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
-    return Console(width=width, markup=markup, highlight=markup)
+    return Console(width=width, markup=False, highlight=False)
 
 
 def status_line(words: str) -> Progress:
