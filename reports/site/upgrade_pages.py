@@ -20,8 +20,7 @@ from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.sections import sections_of
 from reports.release_changes.steps import SOURCES, last_with_zookeeper
 from reports.release_changes.upgrade import Upgrade, upgrade_between
-from reports.site.rendering import Site
-from reports.site.rendering import linked as with_web_links
+from reports.site.rendering import Site, linked
 
 Ends = tuple[RecordedRelease, RecordedRelease]
 """The older and the newer release."""
@@ -79,15 +78,15 @@ def write_upgrades(site: Site) -> None:
         if old.can_become(new)
     }
     names = [release.short for release in releases]
-    linked_names = _Names.of(site)
+    names_with_pages = _Names.of(site)
     for ends, upgrade in upgrades.items():
         address = addresses.upgrade_page(*(end.short for end in ends))
-        linked = partial(linked_names.with_links, root=addresses.root_of(address))
+        with_links = partial(names_with_pages.with_links, root=addresses.root_of(address))
         site.render(
             address,
             "upgrade_pair",
             upgrade=upgrade,
-            changes=html_of(*sections_of(upgrade), linked=linked),
+            changes=html_of(*sections_of(upgrade), linked=with_links),
             releases=names,
             written=upgrades.keys(),
             sources=SOURCES,
@@ -142,7 +141,7 @@ class _Names:
     def with_links(self, text: str, owner: str, root: str) -> Markup:
         """Turn rules, targets, the owner's operations and web addresses in a text into links."""
         if "://" in text:
-            return with_web_links(text)
+            return linked(text)
         pieces = (_WORD if owner in self.clients else _NAME).split(text)
         found = [(piece, self._address(piece, owner)) for piece in pieces]
         return Markup("").join(
