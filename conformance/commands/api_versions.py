@@ -17,6 +17,7 @@ from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reference_model.profiles.known_apis import name_of
 from reference_model.profiles.version_tables import request_changes
+from reports.document.terminal_form import show
 from reports.wording.escaping import printable
 from upgrade.api_versions.asking import ask_cluster
 from upgrade.api_versions.client_requests import (
@@ -36,9 +37,7 @@ from upgrade.api_versions.features import (
 from upgrade.api_versions.recorded_tables import tables_of_release
 from upgrade.api_versions.stock_text import stock_text
 from upgrade.api_versions.tables_json import as_json, changes_as_json, read_tables
-from upgrade.api_versions.terminal import show_cluster, show_differences, show_refused, show_silent, show_verdicts
-
-WIDTH_WHEN_PIPED = 160
+from upgrade.api_versions.terminal import differences, refused_report, show_cluster, silent_brokers, verdicts_table
 
 
 @click.command(name="api-versions")
@@ -122,13 +121,13 @@ def api_versions(
 
 def _show(cluster: ClusterTables, form: str | None) -> None:
     if form == "intersection":
-        show_silent(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
+        show(output_console(), *silent_brokers(cluster))
         for key, support in cluster.table.items():
             click.echo(f"{name_of(key)}({key}): {support}")
     elif form == "text" or not sys.stdout.isatty():
         click.echo(stock_text(cluster))
     else:
-        show_cluster(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), cluster)
+        show_cluster(output_console(), cluster)
 
 
 def _answer(
@@ -136,12 +135,12 @@ def _answer(
     verdicts: Sequence[FeatureVerdict],
     own: ClientRequests | None,
 ) -> None:
-    console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
-    show_silent(console, cluster)
+    blocks = silent_brokers(cluster)
     if verdicts:
-        show_verdicts(console, verdicts)
+        blocks.append(verdicts_table(verdicts))
     if own is not None:
-        show_refused(console, refused_requests(own.ranges, cluster), own)
+        blocks += refused_report(refused_requests(own.ranges, cluster), own)
+    show(output_console(), *blocks)
 
 
 def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
@@ -155,10 +154,8 @@ def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) ->
         }
         click.echo(json.dumps(report, indent=1))
     else:
-        console = output_console(piped_width=WIDTH_WHEN_PIPED, markup=True)
-        for cluster in (first, second):
-            show_silent(console, cluster)
-        show_differences(console, changes, first.name, second.name)
+        silent = [*silent_brokers(first), *silent_brokers(second)]
+        show(output_console(), *silent, differences(changes, first.name, second.name))
     if first.silent or second.silent:
         raise SystemExit(CouldNotTell.exit_code)
 

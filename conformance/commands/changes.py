@@ -36,23 +36,19 @@ from fixtures.under_test.broker import Broker
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
 from reference_model.profiles.version_tables import request_changes, table_of
+from reports.document.terminal_form import show
 from reports.grid.change_log import (
     Change,
     ChangedEntry,
     ChangedTable,
     LeftOut,
-    change_table,
-    left_out_lines,
-    table_lines,
+    change_report,
     write_change_log,
 )
 from reports.wording.escaping import printable
 
 Table = Mapping[int, Range]
 """API key to the versions that a target lists."""
-
-
-WIDTH_WHEN_PIPED = 240
 
 
 def changed_tables(tables: Mapping[str, Sequence[tuple[Target, Table]]]) -> Iterator[ChangedTable]:
@@ -240,19 +236,11 @@ def _observe(
 
 def _report(targets: Sequence[str], found: ComparedReleases, out: Path | None) -> int:
     """Print and write the log; return how many changes are not predicted."""
-    console = output_console(piped_width=WIDTH_WHEN_PIPED)
-    if found.changes:
-        console.print(change_table(found.changes))
-    news = sum(not change.predicted for change in found.changes)
     tables = tuple(changed_tables(found.tables))
-    for line in table_lines(tables):
-        click.echo(printable(line))
-    for line in left_out_lines(found.left_out):
-        click.echo(line)
-    click.echo(
-        f"{len(targets)} releases, {len(found.changes)} groups of changes; the profiles do not predict {news} of them"
-    )
+    # The counts come last, where the user of a terminal looks first.
+    counts, *details = change_report(targets, found.changes, found.left_out, tables).blocks
+    show(output_console(), *details, counts)
     if out is not None:
         write_change_log(out, targets, found.changes, found.left_out, tables)
         click.echo(f"written: {out / 'changes.json'}, {out / 'changes.md'}")
-    return news
+    return sum(not change.predicted for change in found.changes)

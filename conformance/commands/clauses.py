@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from clauses.catalogue import catalogue
-from conformance.commands.output_console import WIDTH_OF_LISTS, borderless_table, output_console
+from conformance.commands.output_console import borderless_table, output_console
 
 
 @click.command()
@@ -14,4 +14,4 @@ def clauses() -> None:
     table = borderless_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
-    output_console(piped_width=WIDTH_OF_LISTS).print(table)
+    output_console().print(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from conformance.commands.errors import InvalidFile, reported_as
-from conformance.commands.output_console import WIDTH_OF_LISTS, borderless_table, output_console
+from conformance.commands.output_console import borderless_table, output_console
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.clients import all_clients
 
@@ -20,4 +20,4 @@ def clients() -> None:
         note = "speaks KIP-1242" if client.cluster_check else ""
         known = str(len(client.known_violations) or "")
         table.add_row(client.id, client.language, client.ring, known, note)
-    output_console(piped_width=WIDTH_OF_LISTS).print(table)
+    output_console().print(table)

@@ -10,15 +10,15 @@ import click
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import Results, links_before, read_results
+from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown
+from reports.document.terminal_form import show
 from reports.exports.comparison import ChangeKind, GridComparison, compare
-from reports.exports.comparison_texts import comparison_document, comparison_markdown, comparison_tables, release_lines
+from reports.exports.comparison_texts import comparison_document, comparison_report
 from reports.exports.issues import ViolatedClause, violations_of
 from reports.grid.grid_view import FoldedGrid
 from reports.run.exit_status import ExitStatus
 from reports.wording.escaping import printable
 
-WIDTH_OF_TABLES = 200
-"""Columns if the output is piped."""
 _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 
 
@@ -47,9 +47,11 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
         document = comparison_document(comparison, names, _new_violations(comparison, new, links_before(new, pages)))
         click.echo(json.dumps(document, indent=1))
     elif form == "markdown":
-        click.echo(comparison_markdown(comparison, names), nl=False)
+        report = comparison_report(comparison, names)
+        click.echo(bounded_markdown(report, level=3, max_bytes=MAX_COMMENT_BYTES), nl=False)
     else:
-        _print_comparison(comparison, names)
+        console = output_console()
+        show(console, *comparison_report(comparison, names, width=console.width).blocks)
     raise SystemExit(_status_of(comparison))
 
 
@@ -73,16 +75,3 @@ def _new_violations(comparison: GridComparison, new: Results, pages: str | None)
         pages=pages,
         chosen=lambda cell: (cell.clause, cell.target) in worse,
     )
-
-
-def _print_comparison(comparison: GridComparison, names: tuple[str, str]) -> None:
-    """Print the comparison; the most serious table comes last, where a terminal user looks first."""
-    console = output_console(piped_width=WIDTH_OF_TABLES)
-    click.echo(f"from {names[0]} to {names[1]}")
-    for line in release_lines(comparison):
-        click.echo(printable(line))
-    for table in reversed(list(comparison_tables(comparison, width=console.width))):
-        console.print()
-        console.print(table)
-    click.echo("")
-    click.echo(printable(comparison.sentence))

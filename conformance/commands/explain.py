@@ -10,7 +10,7 @@ import click
 
 from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import UnknownName, reported_as
-from conformance.commands.output_console import WIDTH_OF_LISTS, output_console
+from conformance.commands.output_console import output_console
 from proposals import FOLDER, proposals
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
@@ -37,7 +37,7 @@ def explain(clause_id: str) -> None:
     """Show a clause, its source, properties and defects."""
     with reported_as(UnknownName, CatalogueError):
         clause = catalogue()[clause_id]
-    console = output_console(piped_width=WIDTH_OF_LISTS)
+    console = output_console()
     console.print(f"{clause.id}  {clause.level.value}", style="bold")
     for name, text in (
         ("statement", clause.statement),

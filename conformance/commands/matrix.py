@@ -52,7 +52,6 @@ MAX_SEEN = 156
 Verdicts = Mapping[CellKey, Verdict]
 
 
-WIDTH_WHEN_PIPED = 160
 FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
 """The regular exit statuses of a run, most serious first; any other is a crash, and worse than all of them."""
 
@@ -344,7 +343,7 @@ def _run(
 
 
 def _print_results(results: Results, role: str, launcher: str) -> None:
-    console = output_console(piped_width=WIDTH_WHEN_PIPED)
+    console = output_console()
     if results:
         console.print(result_table(results, role=role))
     for target, (run, verdicts) in results.items():

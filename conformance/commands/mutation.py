@@ -30,13 +30,24 @@ from conformance.mutation.in_memory import (
 )
 from conformance.mutation.properties import all_properties
 from conformance.mutation.reached_tails import SEEDS_OF_TAILS, measured_reaches
-from conformance.mutation.score import Blame, Kill, Score, markdown, summary, terminal_tables
+from conformance.mutation.score import (
+    MAX_PROPERTIES,
+    Blame,
+    Kill,
+    Score,
+    kills_table,
+    mutation_report,
+    summary,
+    tails_tables,
+)
 from conformance.mutation.subjects import SUBJECTS
 from conformance.mutation.tried_faults import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
 from reference_model.faults.broker.equivalent import EQUIVALENT_CHANGES
 from reference_model.profiles.profile import REFERENCE
+from reports.document.markdown_form import markdown
+from reports.document.terminal_form import show
 
 WIDEST_LINE = 220
 SEEDS = 30
@@ -217,12 +228,11 @@ def mutation(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
-        (out / "mutation.md").write_text(markdown(score, EQUIVALENT_CHANGES))
+        (out / "mutation.md").write_text(markdown(mutation_report(score, EQUIVALENT_CHANGES)))
     # A wrapped line is better than a truncated name.
     console = Console(width=WIDEST_LINE)
-    for table in terminal_tables(score):
-        console.print(table)
-        console.print()
+    show(console, kills_table(score), *tails_tables(score, most=MAX_PROPERTIES))
+    console.print()
     for finding in score.findings:
         click.echo(finding)
     click.echo(summary(score))

@@ -1,6 +1,6 @@
 """The console of standard output, and the progress line of slow work.
 
-The console is as wide as the terminal, or has a set width if output is piped.
+The console is as wide as the terminal; piped output has one entry per line.
 """
 
 from __future__ import annotations
@@ -11,20 +11,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-WIDTH_OF_LISTS = 1000
-"""Columns of a piped list, wide enough that no line is wrapped: piped output has one entry per line."""
+WIDTH_WHEN_PIPED = 1000
+"""Columns if the output does not go to a terminal: wide enough that no line is broken, which is hard to search for."""
 
 
-def output_console(*, piped_width: int, markup: bool = False) -> Console:
-    """Return the console of standard output.
-
-    Args:
-        piped_width: columns if the output does not go to a terminal, where no width is given and a broken line is
-            hard to search for.
-        markup: whether texts have rich's markup, and numbers are highlighted; otherwise texts are printed as they are.
-    """
-    width = None if sys.stdout.isatty() else piped_width
-    return Console(width=width, markup=markup, highlight=markup)
+def output_console() -> Console:
+    """Return the console of standard output; texts are printed as they are, without rich's markup."""
+    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    return Console(width=width, markup=False, highlight=False)
 
 
 def status_line(words: str) -> Progress:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from conformance.commands.errors import InvalidFile, reported_as
-from conformance.commands.output_console import WIDTH_OF_LISTS, borderless_table, output_console
+from conformance.commands.output_console import borderless_table, output_console
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import Target, load_targets
@@ -71,7 +71,7 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 @click.option("--defects", is_flag=True, help="Also list the reference brokers with a planted defect.")
 def targets(defects: bool) -> None:
     """List the targets that --broker accepts."""
-    console = output_console(piped_width=WIDTH_OF_LISTS)
+    console = output_console()
     table = borderless_table("id", "release", "quorum", "launchers", "listeners", "known violations", "note")
     with reported_as(InvalidFile, InvalidTargetFile):
         groups = list(_groups(defects=defects))

@@ -11,16 +11,13 @@ from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.options import FOLDER, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import read_results
+from reports.document.markdown_form import markdown
+from reports.document.terminal_form import show_document
 from reports.grid.grid_view import FoldedGrid
-from reports.release_changes.sections import sections_of
-from reports.release_changes.upgrade import Upgrade, upgrade_between
-from reports.wording.escaping import one_line
+from reports.release_changes.sections import upgrade_report
+from reports.release_changes.upgrade import upgrade_between
 from upgrade.planning.json_document import upgrade_document
-from upgrade.planning.markdown_text import upgrade_markdown
 from upgrade.planning.release_names import UnknownRelease, ends_named
-
-WIDTH_WHEN_PIPED = 80
-"""Columns."""
 
 
 @click.command()
@@ -50,17 +47,6 @@ def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> Non
     if form == "json":
         click.echo(json.dumps(upgrade_document(changes), indent=1))
     elif form == "markdown":
-        click.echo(upgrade_markdown(changes), nl=False)
+        click.echo(markdown(upgrade_report(changes), level=2), nl=False)
     else:
-        _print_upgrade(changes)
-
-
-def _print_upgrade(changes: Upgrade) -> None:
-    console = output_console(piped_width=WIDTH_WHEN_PIPED)
-    console.print(changes.title, style="bold")
-    console.print(changes.in_short)
-    for section in sections_of(changes):
-        console.print()
-        console.print(section.title, style="bold")
-        for line in section.lines:
-            console.print(one_line(str(line)))
+        show_document(output_console(), upgrade_report(changes))

@@ -24,11 +24,12 @@ from fixtures.client.addresses import Address
 from fixtures.client.command_config import GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.errors import InvalidCommandConfig
+from reports.document.terminal_form import show_document, table_on
 from reports.wording.escaping import printable
 from upgrade.prediction.releases import NoSuchRelease, Release, release_named
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
+from upgrade.prediction.report_document import clients_table, watch_document
 from upgrade.prediction.report_files import ReportFolder, as_json
-from upgrade.prediction.terminal import show_result, table_of
 from upgrade.traffic_files.reading import TrafficFiles, report_of_files
 from upgrade.watching.proxy import CannotListen
 from upgrade.watching.running import CannotWatch, WatchPlan, watch_until_ended
@@ -36,7 +37,6 @@ from upgrade.watching.tls_sides import TlsSides, tls_for_application
 
 LISTEN = "127.0.0.1:9999"
 _OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")
-WIDTH_WHEN_PIPED = 160
 WRITE_EVERY_REPORTS = 20
 """How many reports are shown for each that is written: one in about ten seconds."""
 
@@ -215,7 +215,7 @@ def _end(report: WatchReport, folder: ReportFolder | None, *, is_json: bool) -> 
     if is_json:
         click.echo(json.dumps(as_json(report), indent=1))
     else:
-        show_result(output_console(piped_width=WIDTH_WHEN_PIPED, markup=True), report)
+        show_document(output_console(), watch_document(report))
     if folder is not None and folder.problem:
         click.echo(printable(folder.problem), err=True)
     raise SystemExit(EXIT_STATUS[report.outcome])
@@ -252,7 +252,8 @@ def _shown_live(
             nonlocal shown
             shown += 1
             if console.is_terminal and has_table:
-                live.update(table_of(report, console), refresh=True)
+                rows = table_on(console, clients_table(report)) if report.rows else "no client has sent a request yet"
+                live.update(rows, refresh=True)
             if folder is not None and shown % WRITE_EVERY_REPORTS == 1:
                 folder.write(report)
 

@@ -13,12 +13,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rich.table import Column, Table
-
 from clauses.catalogue import Clause, Level
 from conformance.assertions.contradictions import is_of_model
 from conformance.mutation.reached_tails import Reach
-from reports.wording.markdown_table import markdown_table
+from reports.document.blocks import (
+    BulletList,
+    Document,
+    ListItem,
+    Section,
+    Sentence,
+    Strong,
+    TextTable,
+)
 
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """The minimum number of planted defects for a clause, by level; one for any other level."""
@@ -314,18 +320,14 @@ def _properties_of(reach: Reach) -> list[str]:
     return [f"{name} ({'pinned' if name in reach.pinned else f'{drawn[name]} of {reach.seeds}'})" for name in names]
 
 
-def terminal_tables(score: Score) -> Iterator[Table]:
-    """Yield the tables for a terminal: kills, and tails where they were measured."""
-    yield _table(COLUMNS, rows(score))
-    if score.reaches:
-        yield _table(TAIL_COLUMNS, tail_rows(score, most=MAX_PROPERTIES))
+def kills_table(score: Score) -> TextTable:
+    """Return the kills as a table."""
+    return TextTable(columns=COLUMNS, rows=tuple(rows(score)))
 
 
-def _table(columns: Sequence[str], content: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(*(Column(name, no_wrap=True) for name in columns), box=None, pad_edge=False)
-    for row in content:
-        table.add_row(*row)
-    return table
+def tails_tables(score: Score, *, most: int | None = None) -> tuple[TextTable, ...]:
+    """Return the tails as a table, if they were measured; `most` is that of `tail_rows`."""
+    return (TextTable(columns=TAIL_COLUMNS, rows=tuple(tail_rows(score, most=most))),) if score.reaches else ()
 
 
 def summary(score: Score) -> str:
@@ -336,20 +338,22 @@ def summary(score: Score) -> str:
     )
 
 
-def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
-    """Return the score as a Markdown document, with the reason why no clause can detect each of the equivalents."""
-    lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
-    lines += [
-        "The counts of examples until a defect is caught include generated examples only, not pinned ones. The budget "
-        "is the number that a real run draws on a target's first listener; on further listeners it is a twentieth.",
-        "",
-    ]
-    lines += markdown_table(COLUMNS, rows(score))
-    if score.reaches:
-        lines += ["", "## Tails that a standard run reaches", ""]
-        lines += markdown_table(TAIL_COLUMNS, tail_rows(score))
-    lines += ["", "## Findings", ""]
-    lines += [f"- {finding}" for finding in score.findings] or ["None."]
-    lines += ["", "## Changes that no client can notice, and that are not planted", ""]
-    lines += [f"- **{change}**: {reason}" for change, reason in equivalents.items()]
-    return "\n".join(lines) + "\n"
+def mutation_report(score: Score, equivalents: Mapping[str, str]) -> Document:
+    """Return the score as a report, with the reason why no clause can detect each of the equivalents."""
+    findings = BulletList(tuple(map(ListItem, score.findings))) if score.findings else Sentence("None.")
+    changes = BulletList(tuple(ListItem((Strong(change), f": {reason}")) for change, reason in equivalents.items()))
+    tails = tails_tables(score)
+    return Document(
+        title="Mutation score",
+        blocks=(
+            Sentence(f"{summary(score).capitalize()}."),
+            Sentence(
+                "The counts of examples until a defect is caught include generated examples only, not pinned ones. The budget "
+                "is the number that a real run draws on a target's first listener; on further listeners it is a twentieth."
+            ),
+            kills_table(score),
+            *([Section(title="Tails that a standard run reaches", blocks=tails)] if tails else []),
+            Section(title="Findings", blocks=(findings,)),
+            Section(title="Changes that no client can notice, and that are not planted", blocks=(changes,)),
+        ),
+    )

@@ -1,4 +1,4 @@
-"""A comparison as a table for the terminal, as Markdown and as JSON.
+"""A comparison as a report and as JSON.
 
 Listeners of a target are grouped.
 """
@@ -6,21 +6,27 @@ Listeners of a target are grouped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from reports.exports.bounded_text import BoundedText
+from reports.document.blocks import (
+    Block,
+    BulletList,
+    CellLines,
+    Document,
+    ListItem,
+    Section,
+    Sentence,
+    Strong,
+    TextTable,
+)
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
-from reports.exports.summary_markdown import MAX_BYTES
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
-from reports.wording.escaping import cut, html_text, markdown_text, one_line
-from reports.wording.markdown_table import table_head, table_row
+from reports.wording.escaping import cut, one_line
+from reports.wording.verdict_labels import counted
 
 COMPARISON_SCHEMA_VERSION = 1
 """Version of the layout of the JSON."""
@@ -28,15 +34,14 @@ LONG_KINDS = (ChangeKind.NEW, ChangeKind.GONE)
 """Kinds that are summarised per target if a target has many of them."""
 _MANY_CELLS = 12
 _FOLDED_FROM = 12
-_KEPT_FOR_END = 256
 _MAX_WHY = 60
 _COLUMNS = ("clause", "level", "target", "listeners", "verdict", "why")
 _WIDE = 140
 _NAMED_LISTENERS = 2
-_STYLES = {
-    ChangeKind.REGRESSED: "bold red",
-    ChangeKind.NEWLY_FLAKY: "yellow",
-    ChangeKind.FIXED: "green",
+_VERDICTS = {
+    ChangeKind.REGRESSED: Verdict.VIOLATES,
+    ChangeKind.NEWLY_FLAKY: Verdict.FLAKY,
+    ChangeKind.FIXED: Verdict.CONFORMS,
 }
 
 
@@ -100,62 +105,58 @@ def _row_of_target(changes: Sequence[CellChange]) -> ChangeRow:
     return replace(row, clause="(all clauses)", level="", before=None, after=None, why=words)
 
 
-def comparison_tables(comparison: GridComparison, *, width: int) -> Iterator[Table]:
-    """Yield one table per kind of change; names are plain text, never markup.
+def comparison_report(comparison: GridComparison, names: tuple[str, str], *, width: int | None = None) -> Document:
+    """Return the comparison as a report, the most serious first.
 
-    If six columns would be too wide, pairs of columns are merged into one with two lines.
+    Args:
+        comparison: the comparison.
+        names: of both grids.
+        width: columns of a terminal, where long texts are cut, and the most serious comes last, because a user looks
+            there first; None for a form that has all of them.
     """
-    for kind in ChangeKind:
-        rows = rows_of(comparison, kind)
-        if not rows:
-            continue
-        table = Table(box=None, pad_edge=False, title_justify="left", title_style="")
-        title = f"{TITLES[kind]} ({sum(row.cells for row in rows):,})"
-        table.title = Text(title, _STYLES.get(kind, "bold"))
-        is_wide = width >= _WIDE
-        for name in _COLUMNS if is_wide else ("clause", "target", "verdict"):
-            table.add_column(name, overflow="fold")
-        for row in rows:
-            texts = [cut(one_line(text), _MAX_WHY) for text in _row_texts(row)]
-            pairs = ("\n".join(filter(None, pair)) for pair in zip(texts[::2], texts[1::2], strict=True))
-            table.add_row(*(Text(text) for text in (texts if is_wide else pairs)))
-        yield table
-
-
-def _row_texts(row: ChangeRow) -> tuple[str, ...]:
-    many = len(row.listeners) > _NAMED_LISTENERS
-    where = f"{len(row.listeners)} listeners" if many else ", ".join(row.listeners)
-    return (row.clause, row.level, row.target, where, row.step, row.why)
-
-
-def comparison_markdown(comparison: GridComparison, names: tuple[str, str]) -> str:
-    """Return the comparison for a pull request's comment; rows that do not fit are counted."""
-    bounded = BoundedText(MAX_BYTES - _KEPT_FOR_END)
-    before, after = (markdown_text(name) for name in names)
-    bounded.add(["### Kafka conformance: what changed", "", f"**{markdown_text(comparison.sentence)}**"])
-    bounded.add(["", f"From {before} to {after}."])
-    bounded.add([f"- {markdown_text(line)}" for line in release_lines(comparison)])
-    for kind in ChangeKind:
-        _add_rows(bounded, kind, rows_of(comparison, kind))
-    left = f"\n{bounded.left_out:,} more rows are left out for lack of space.\n" if bounded.left_out else ""
-    return bounded.text() + left
-
-
-def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow]) -> None:
-    if not rows:
-        return
-    columns = ((row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why) for row in rows)
-    bounded.add_rows(
-        html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}"),
-        (table_row(map(markdown_text, texts)) for texts in columns),
-        is_folded=len(rows) > _FOLDED_FROM or kind in LONG_KINDS,
-        head=table_head(_COLUMNS),
+    releases = tuple(ListItem(f"{newer} is compared with {older}.") for newer, older in comparison.releases.items())
+    sentence = Sentence(Strong(comparison.sentence))
+    compared: list[Block] = [Sentence(f"From {names[0]} to {names[1]}.")]
+    compared += [BulletList(releases)] if releases else []
+    sections = [_section(kind, rows, width) for kind in ChangeKind if (rows := rows_of(comparison, kind))]
+    return Document(
+        title="Kafka conformance: what changed",
+        blocks=(sentence, *compared, *sections) if width is None else (*compared, *reversed(sections), sentence),
     )
 
 
-def release_lines(comparison: GridComparison) -> list[str]:
-    """Return a sentence for each target that is compared with another release."""
-    return [f"{newer} is compared with {older}." for newer, older in comparison.releases.items()]
+def _section(kind: ChangeKind, rows: Sequence[ChangeRow], width: int | None) -> Section:
+    return Section(
+        title=f"{TITLES[kind]}: {sum(row.cells for row in rows):,}",
+        blocks=(_table(rows) if width is None else _terminal_table(rows, width),),
+        verdict=_VERDICTS.get(kind),
+        is_folded=len(rows) > _FOLDED_FROM or kind in LONG_KINDS,
+    )
+
+
+def _table(rows: Sequence[ChangeRow]) -> TextTable:
+    return TextTable(
+        columns=_COLUMNS,
+        rows=tuple((row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why) for row in rows),
+    )
+
+
+def _terminal_table(rows: Sequence[ChangeRow], width: int) -> TextTable:
+    """Return the table for a terminal; if six columns would be too wide, pairs become one column with two lines."""
+    short = [
+        replace(row, listeners=(counted(len(row.listeners), "listener"),))
+        if len(row.listeners) > _NAMED_LISTENERS
+        else row
+        for row in rows
+    ]
+    texts = [tuple(cut(one_line(str(text)), _MAX_WHY) for text in row) for row in _table(short).rows]
+    if width >= _WIDE:
+        return TextTable(columns=_COLUMNS, rows=tuple(texts))
+    pairs = (zip(row[::2], row[1::2], strict=True) for row in texts)
+    return TextTable(
+        columns=("clause", "target", "verdict"),
+        rows=tuple(tuple(CellLines(tuple(filter(None, pair))) for pair in row) for row in pairs),
+    )
 
 
 def comparison_document(

@@ -2,7 +2,7 @@
 
 There is one entry per clause and product, for all its listeners.
 
-Texts are Markdown, escaped: what was seen, the bytes, and everything that a reader needs to see it again. The script is
+Texts are Markdown: what was seen, the bytes, and everything that a reader needs to see it again. The script is
 complete or left out, because a part of one does not run. An issue has at most 65,536 characters.
 
 The product answers for an entry: an operation's entry is the client's, and names the releases that it was tried with.
@@ -18,6 +18,17 @@ from itertools import groupby
 from typing import Any
 
 from clauses.catalogue import Level
+from reports.document.blocks import (
+    Block,
+    CodeBlock,
+    Hyperlink,
+    Piece,
+    Quote,
+    Section,
+    Sentence,
+    Strong,
+)
+from reports.document.markdown_form import markdown_of
 from reports.grid import addresses
 from reports.grid.bugs import Bug
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell
@@ -36,7 +47,7 @@ from reports.records import (
 from reports.run.failures import READS_FACTS
 from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
-from reports.wording.escaping import cut, markdown_code_block, markdown_text, one_line
+from reports.wording.escaping import cut, one_line
 from reports.wording.verdict_labels import CRASHES
 
 MAX_SCRIPT_BYTES = 52 * 1024
@@ -79,39 +90,33 @@ def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) ->
         with_script: whether the script is a part of it, if it fits; otherwise a link to it is.
     """
     first = bug.first
-    lines = [markdown_text(each.statement) for each in bug.clauses[:1]]
-    lines += ["", markdown_text(first.clause.meaning)] if first.clause.meaning else []
-    lines += ["", f"Source: {markdown_text(first.clause.location)}"]
+    blocks: list[Block] = [Sentence(each.statement) for each in bug.clauses[:1]]
+    blocks += [Sentence(first.clause.meaning)] if first.clause.meaning else []
+    blocks += [Sentence(f"Source: {first.clause.location}")]
     if len(bug.clauses) > 1:
         rules = ", ".join(f"{each.clause} ({each.level})" for each in bug.clauses)
-        lines += ["", f"Rules that it breaks: {markdown_text(rules)}"]
+        blocks += [Sentence(f"Rules that it breaks: {rules}")]
     if first.is_operation:
-        lines += ["", f"Seen with: {markdown_text(', '.join(bug.targets))}"]
+        blocks += [Sentence(f"Seen with: {', '.join(bug.targets)}")]
     if first.failure is not None:
-        lines += evidence_lines(first.failure)
-        lines += script_lines(first.failure) if with_script else _script_elsewhere(first.failure, pages)
-    lines += ["", f"Found by {markdown_text(suite)}."]
-    if pages:
-        lines[-1] += f" Full record: {pages}{first.page}"
-    return "\n".join(lines) + "\n"
+        blocks += evidence_of(first.failure)
+        blocks += _script(first.failure) if with_script else _script_elsewhere(first.failure, pages)
+    full_record: tuple[Piece, ...] = (" ", Hyperlink("Full record", f"{pages}{first.page}")) if pages else ()
+    blocks += [Sentence((f"Found by {suite}.", *full_record))]
+    return markdown_of(*blocks)
 
 
-def evidence_lines(failure: KeptFailure, most_lines: int = _MAX_DUMP_LINES) -> Iterator[str]:
-    """Yield what was seen and the bytes of a failure, as Markdown."""
-    yield ""
-    yield f"Seen: {markdown_text(first_line(failure))}"
+def evidence_of(failure: KeptFailure, most_lines: int = _MAX_DUMP_LINES) -> Iterator[Block]:
+    """Yield what was seen and the bytes of a failure."""
+    yield Sentence(f"Seen: {first_line(failure)}")
     details = [one_line(line) for line in failure.message.splitlines()[1:3] if line.strip()]
     if failure.property.startswith("test_operation") and details:
-        yield ""
-        yield markdown_text(" ".join(details))
+        yield Sentence(" ".join(details))
     if driver := driver_of(failure):
-        yield ""
-        yield "What the client runs:"
-        yield ""
-        yield from markdown_code_block(driver)
+        yield Sentence("What the client runs:")
+        yield CodeBlock(driver)
     if failure.hex_dump:
-        yield ""
-        yield from markdown_code_block(_cut(failure.hex_dump, most_lines), "text")
+        yield CodeBlock(_cut(failure.hex_dump, most_lines), "text")
 
 
 def driver_of(failure: KeptFailure) -> str:
@@ -129,44 +134,39 @@ def _stored(failure: KeptFailure, name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def script_lines(failure: KeptFailure) -> Iterator[str]:
+def _script(failure: KeptFailure) -> Iterator[Block]:
     """Yield how a failure is seen again: the complete script, if there is one and it fits, and the command."""
     files = script_files(failure)
     size = sum(len(content.encode()) for _, content in files)
     if files and size <= MAX_SCRIPT_BYTES:
-        yield ""
-        yield "<details><summary>A script that reproduces it, using only Python</summary>"
+        blocks: list[Block] = []
         for name, content in files:
-            if len(files) > 1:
-                yield ""
-                yield f"{name}:"
-            yield ""
-            yield from markdown_code_block(content, "python" if name.endswith(".py") else "json")
-        yield ""
-        yield "</details>"
+            blocks += [Sentence(f"{name}:")] if len(files) > 1 else []
+            blocks += [CodeBlock(content, "python" if name.endswith(".py") else "json")]
+        title = "A script that reproduces it, using only Python"
+        yield Section(title=title, blocks=tuple(blocks), is_folded=True)
     elif files:
-        yield ""
-        yield f"The script that reproduces it has {size:,} bytes, too many for this text; it is next to the full record."
+        yield Sentence(
+            f"The script that reproduces it has {size:,} bytes, too many for this text; it is next to the full record."
+        )
     yield from _judged_again(failure)
 
 
-def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[str]:
+def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[Block]:
     """Yield where the files of the script are, instead of the script."""
     names = [name for name, _ in script_files(failure)]
     if names:
-        files = " and ".join(
-            f"[{name}]({pages}{addresses.failure_file(failure.signature, name)})" if pages else name for name in names
-        )
-        yield ""
-        yield (f"A script that reproduces it, using only Python: {files}{'' if pages else ', attached'}.")
+        pieces: list[Piece] = ["A script that reproduces it, using only Python: "]
+        for name in names:
+            address = f"{pages}{addresses.failure_file(failure.signature, name)}"
+            pieces += [Hyperlink(name, address) if pages else name, " and "]
+        yield Sentence((*pieces[:-1], "." if pages else ", attached."))
     yield from _judged_again(failure)
 
 
-def _judged_again(failure: KeptFailure) -> Iterator[str]:
-    yield ""
-    yield "To judge it again, if you have the run folder:"
-    yield ""
-    yield from markdown_code_block(replay_command(failure), "sh")
+def _judged_again(failure: KeptFailure) -> Iterator[Block]:
+    yield Sentence("To judge it again, if you have the run folder:")
+    yield CodeBlock(replay_command(failure), "sh")
 
 
 def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
@@ -241,7 +241,7 @@ class ViolatedClause:
     @property
     def body(self) -> str:
         """The body of an issue in Markdown: clause, bytes, reproducer, link and, hidden, the key."""
-        return "\n".join(_body(self))
+        return f"{markdown_of(*_body(self))}\n<!-- kafka-conformance: {marker(self.key)} -->"
 
     @property
     def seen(self) -> str:
@@ -329,25 +329,17 @@ def _kept_failures(listener: ListenerCell, kept: Failures) -> Iterator[KeptFailu
                 yield kept[key]
 
 
-def _body(violation: ViolatedClause) -> Iterator[str]:
+def _body(violation: ViolatedClause) -> Iterator[Block]:
     clause = violation.stated
-    names = [*violation.releases, *violation.listeners]
-    yield (
-        f"**{markdown_text(clause.clause)}** ({markdown_text(clause.level)}) on "
-        f"**{markdown_text(violation.target)}**, {markdown_text(', '.join(names))}"
-    )
-    yield ""
-    yield f"> {markdown_text(clause.statement)}"
-    yield ""
-    yield f"{markdown_text(clause.meaning)} ({markdown_text(clause.location)})"
+    names = ", ".join([*violation.releases, *violation.listeners])
+    yield Sentence((Strong(clause.clause), f" ({clause.level}) on ", Strong(violation.target), f", {names}"))
+    yield Quote(clause.statement)
+    yield Sentence(f"{clause.meaning} ({clause.location})")
     if violation.evidence is not None:
-        yield from evidence_lines(violation.evidence)
-        yield from script_lines(violation.evidence)
+        yield from evidence_of(violation.evidence)
+        yield from _script(violation.evidence)
     if violation.link:
-        yield ""
-        yield f"[Full record]({violation.link})"
-    yield ""
-    yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
+        yield Sentence(Hyperlink("Full record", violation.link))
 
 
 def violation_documents(violations: Sequence[ViolatedClause]) -> list[dict[str, Any]]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
-from reports.exports.bounded_text import BoundedText
+from reports.document.blocks import Block, Document, Hyperlink, Section, Sentence, Strong, TextTable
+from reports.document.markdown_form import bounded_markdown
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import (
     WITHOUT_FINDING,
@@ -22,69 +23,53 @@ from reports.grid.grid_view import (
 from reports.grid.products import Product, owner_of
 from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.tables.cell_rows import GridClause
-from reports.wording.escaping import cut, markdown_text
-from reports.wording.markdown_table import table_head, table_row
-from reports.wording.verdict_labels import SYMBOLS, WORDS, counted, verdict_word
+from reports.wording.escaping import cut
+from reports.wording.verdict_labels import SYMBOLS, WORDS, verdict_word
 
 _MAX_GRID_BYTES = 12_000
-_MAX_ROWS = 99_999
 _MAX_TITLES = 3
 _MAX_TITLE = 90
 
 
 def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSummary) -> str:
     """Return the text."""
-    refused = (f"Refused: {run.folder}: {run.reason}" for run in folded.grid.refused)
-    ends = [
-        _legend(folded),
-        *(markdown_text(line[:_MAX_TITLE]) for line in islice(refused, _MAX_TITLES)),
-    ]
-    where = folded.grid.pages or "the site of this grid"
-    kept = sum(len(f"\n{line}\n".encode()) for line in [*ends, _left_out(_MAX_ROWS, where)])
-    bounded = BoundedText(_MAX_GRID_BYTES - kept)
-    bounded.add([f"**{markdown_text(summary.sentence)}**"])
-    _add_grid_table(bounded, ["product", "breaks", "what is wrong"], list(_offenders(products)))
-    # Operations first, because their table is small.
+    refused = [f"Refused: {run.folder}: {run.reason}" for run in folded.grid.refused]
+    document = Document(
+        title="",
+        blocks=(
+            Sentence(Strong(summary.sentence)),
+            TextTable(columns=("product", "breaks", "what is wrong"), rows=tuple(_offenders(products))),
+            *_tables(folded, products),
+        ),
+        end=(Sentence(_legend(folded)), *(Sentence(line[:_MAX_TITLE]) for line in refused[:_MAX_TITLES])),
+    )
+    site = "the site of this grid"
+    where = Hyperlink(site, folded.grid.pages) if folded.grid.pages else site
+    return bounded_markdown(document, max_bytes=_MAX_GRID_BYTES, complete_in=where)
+
+
+def _tables(folded: FoldedGrid, products: Sequence[Product]) -> Iterator[Block]:
+    """Yield a table for each role; operations first, because their table is small."""
     for role, of_role in sorted(folded.by_role.items(), key=lambda each: each[0] != OPERATION):
-        title = role_title(role) if len(folded.by_role) > 1 else ""
         if role == OPERATION:
-            head, rows = _operations(of_role, {each.id: each.name for each in products})
+            table = _operations(of_role, {each.id: each.name for each in products})
         else:
-            head, rows = _rules(of_role)
-        _add_grid_table(bounded, head, rows, title=title)
-    if bounded.left_out:
-        ends.insert(1, _left_out(bounded.left_out, where))
-    for line in ends:
-        bounded.close("")
-        bounded.close(line)
-    return bounded.text()
+            table = _rules(of_role)
+        yield Section(title=role_title(role), blocks=(table,)) if len(folded.by_role) > 1 else table
 
 
-def _left_out(rows: int, where: str) -> str:
-    return f"Left out for lack of space: {counted(rows, 'row')}; {where} has everything."
-
-
-def _add_grid_table(bounded: BoundedText, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    opening = ["", f"## {title}"] if title else []
-    opening += ["", *table_head([markdown_text(text) for text in head])]
-    for row in rows:
-        line = table_row(map(markdown_text, row))
-        if bounded.add([*opening, line]):
-            opening = []
-
-
-def _offenders(products: Sequence[Product]) -> Iterator[list[str]]:
+def _offenders(products: Sequence[Product]) -> Iterator[tuple[str, ...]]:
     """Yield a row for each product that breaks a rule, the worst first."""
     broken = [product for product in products if product.broken]
     for product in sorted(broken, key=lambda each: (-each.broken.must, -each.broken.should)):
         titles = [cut(bug.title, _MAX_TITLE) for bug in product.bugs[:_MAX_TITLES]]
         more = len(product.bugs) - len(titles)
         said = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
-        yield [product.name, product.broken.verdict_text, said]
+        yield product.name, product.broken.verdict_text, said
 
 
-def _rules(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of the rules that some target does not plainly keep, with equal releases in one column."""
+def _rules(folded: FoldedGrid) -> TextTable:
+    """Return a table of the rules that some target does not plainly keep, with equal releases in one column."""
     noted = [
         clause
         for clause in folded.grid.clauses
@@ -92,18 +77,16 @@ def _rules(folded: FoldedGrid) -> tuple[list[str], list[list[str]]]:
     ]
     groups = _equal_columns(folded, noted)
     rows = [
-        [
+        (
             f"{clause.clause} {clause.level}",
             *(_symbol(folded.cells[clause.clause][indexes[0]]) for indexes in groups),
-        ]
+        )
         for clause in noted
     ]
     # The rows that most targets break come first.
     rows.sort(key=lambda row: -sum(text.startswith(SYMBOLS[Verdict.VIOLATES]) for text in row[1:]))
-    return [
-        "rule",
-        *(_group_name([folded.columns[index] for index in indexes]) for indexes in groups),
-    ], rows
+    names = (_group_name([folded.columns[index] for index in indexes]) for indexes in groups)
+    return TextTable(columns=("rule", *names), rows=tuple(rows))
 
 
 def _equal_columns(folded: FoldedGrid, clauses: Sequence[GridClause]) -> list[list[int]]:
@@ -127,15 +110,15 @@ def _group_name(columns: Sequence[TargetColumn]) -> str:
     return newest.name if len(columns) == 1 else f"{oldest.name} to {newest.short}"
 
 
-def _operations(folded: FoldedGrid, names: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table of clients by releases: how many operations have each verdict."""
+def _operations(folded: FoldedGrid, names: Mapping[str, str]) -> TextTable:
+    """Return a table of clients by releases: how many operations have each verdict."""
     rows = []
     for source, clauses in folded.sources:
         cells = [folded.cells[clause.clause] for clause in clauses]
         tried = [[row[at] for row in cells] for at in range(len(folded.columns))]
         client = owner_of(clauses[0], "", OPERATION)
-        rows.append([names.get(client, source), *(_counts(column) for column in tried)])
-    return ["client", *(column.name for column in folded.columns)], rows
+        rows.append((names.get(client, source), *map(_counts, tried)))
+    return TextTable(columns=("client", *(column.name for column in folded.columns)), rows=tuple(rows))
 
 
 def _counts(cells: Sequence[FoldedCell]) -> str:
@@ -152,4 +135,4 @@ def _legend(folded: FoldedGrid) -> str:
         differ = [each for each in shown if verdict_word(each, OPERATION) != WORDS[each]]
         words += [f"for operations {SYMBOLS[each]} {verdict_word(each, OPERATION)}" for each in differ]
     words.append(f"{SYMBOLS[Verdict.NOT_APPLICABLE]} does not apply")
-    return markdown_text(f"{'; '.join(words)}; empty: not tried")
+    return f"{'; '.join(words)}; empty: not tried"

@@ -1,4 +1,4 @@
-"""The change log of releases and builds: JSON, Markdown or a terminal table."""
+"""The change log of releases and builds: a report, and JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rich.table import Table
-
+from reports.document.blocks import (
+    Block,
+    BulletList,
+    Code,
+    Document,
+    ListItem,
+    Section,
+    Sentence,
+    Strong,
+)
+from reports.document.markdown_form import markdown
 from reports.tables.given_rows import InputsLeftOut
 from reports.wording.verdict_labels import counted, some_of
 
 MAX_HEX = 96
+"""Maximum number of hexadecimal digits of an input in texts for people; changes.json has all."""
 MAX_NAMES = 5
 """Maximum number of inputs of a group that texts for people name; changes.json has all."""
 
@@ -109,32 +119,37 @@ def by_group(left_out: Iterable[OnRelease]) -> dict[OnRelease, list[str]]:
     return releases
 
 
-def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
-    """Return lines that list what was not compared, one for all releases with equal inputs and reason."""
+def left_out_blocks(left_out: Sequence[LeftOut]) -> Iterator[Block]:
+    """Yield what was not compared, with one entry for all releases with equal inputs and reason."""
     if not left_out:
-        return ["Every input was compared on every release."]
+        yield Sentence("Every input was compared on every release.")
+        return
     names = {name for each in left_out for name in each.inputs}
-    return [
-        f"Not compared everywhere: {counted(len(names), 'input')}.",
-        *(
-            f"- on {group.listener}, {_span(of_group)}: {counted(len(group.inputs), 'input')}, because {group.reason}"
-            f" ({some_of(group.inputs, MAX_NAMES)})"
+    yield Sentence(f"Not compared everywhere: {counted(len(names), 'input')}.")
+    yield BulletList(
+        tuple(
+            ListItem(
+                f"{counted(len(group.inputs), 'input')}, because {group.reason} ({some_of(group.inputs, MAX_NAMES)})",
+                f"on {group.listener}, {_span(of_group)}",
+            )
             for group, of_group in by_group(left_out).items()
-        ),
-    ]
-
-
-def table_lines(tables: Iterable[ChangedTable]) -> Iterator[str]:
-    """Yield what builds list otherwise than the target before them, one line for each table and each API."""
-    for table in tables:
-        count = len(table.entries)
-        yield (
-            f"{table.since} on {table.listener}, compared with {table.before}: "
-            f"{count or 'no'} {'entry' if count == 1 else 'entries'} of the table changed"
         )
-        for each in table.entries:
-            versions = f"{_listed(each.was)} → {_listed(each.became)}"
-            yield f"- {each.api} ({each.api_key}): {versions}, {each.change}"
+    )
+
+
+def table_blocks(table: ChangedTable) -> Iterator[Block]:
+    """Yield what a build lists otherwise than the target before it, with one entry for each API."""
+    count = len(table.entries)
+    yield Sentence(
+        f"{table.since} on {table.listener}, compared with {table.before}: "
+        f"{count or 'no'} {'entry' if count == 1 else 'entries'} of the table changed"
+    )
+    if table.entries:
+        entries = (
+            ListItem(f"{_listed(each.was)} → {_listed(each.became)}, {each.change}", f"{each.api} ({each.api_key})")
+            for each in table.entries
+        )
+        yield BulletList(tuple(entries))
 
 
 def _listed(versions: tuple[int, int] | None) -> str:
@@ -147,29 +162,6 @@ def _span(releases: Sequence[str]) -> str:
     if len(releases) == 1:
         return releases[0]
     return f"{len(releases)} releases from {releases[0]} to {releases[-1]}"
-
-
-def change_table(changes: Sequence[Change]) -> Table:
-    """Return the changes as a table."""
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("since", "listener", "was", "became", "inputs", "predicted", "shortest sent"):
-        table.add_column(column, justify="right" if column == "inputs" else "left")
-    for change in changes:
-        table.add_row(*_cells(change))
-    return table
-
-
-def _cells(change: Change) -> tuple[str, ...]:
-    more = "..." if len(change.shortest) > MAX_HEX else ""
-    return (
-        change.since,
-        change.listener,
-        change.was,
-        change.became,
-        str(change.inputs),
-        "yes" if change.predicted else "NEWS",
-        f"{change.example}: {change.shortest[:MAX_HEX]}{more}",
-    )
 
 
 def write_change_log(
@@ -188,46 +180,52 @@ def write_change_log(
         **({"tables": [dataclasses.asdict(each) for each in tables]} if tables else {}),
     }
     (out / "changes.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    text = change_markdown(releases, changes, left_out, tables)
+    text = markdown(change_report(releases, changes, left_out, tables))
     (out / "changes.md").write_text(text, encoding="utf-8")
 
 
-def change_markdown(
+def change_report(
     releases: Sequence[str],
     changes: Sequence[Change],
     left_out: Sequence[LeftOut],
     tables: Sequence[ChangedTable] = (),
-) -> str:
-    """Return the changes as Markdown, release by release."""
+) -> Document:
+    """Return the changes as a report: how many there are, what was left out, and then release by release."""
     news = sum(not change.predicted for change in changes)
-    lines = [
-        "# What changed between releases",
-        "",
-        f"{len(releases)} releases, {len(changes)} groups of changes; the profiles do not predict {news} of them.",
-        "",
-        *left_out_lines(left_out),
-    ]
-    if tables:
-        lines += ["", "## Version tables of builds"]
-        lines += [text for each in tables for text in ("", *_table_markdown(each))]
-    for since in dict.fromkeys(change.since for change in changes):
-        of_release = [change for change in changes if change.since == since]
-        lines += ["", f"## Since {since} (before: {of_release[0].before})"]
-        for change in of_release:
-            lines += ["", *_markdown_of(change)]
-    return "\n".join(lines) + "\n"
+    by_release: dict[str, list[Change]] = {}
+    for change in changes:
+        by_release.setdefault(change.since, []).append(change)
+    of_builds = tuple(block for each in tables for block in table_blocks(each))
+    return Document(
+        title="What changed between releases",
+        blocks=(
+            Sentence(
+                f"{len(releases)} releases, {len(changes)} groups of changes; the profiles do not predict {news} of them."
+            ),
+            *left_out_blocks(left_out),
+            *([Section(title="Version tables of builds", blocks=of_builds)] if tables else []),
+            *(
+                Section(
+                    title=f"Since {since} (before: {of_release[0].before})",
+                    blocks=(BulletList(tuple(map(_item, of_release))),),
+                )
+                for since, of_release in by_release.items()
+            ),
+        ),
+    )
 
 
-def _table_markdown(table: ChangedTable) -> list[str]:
-    # Without an empty line before it, some readers take a list for a part of the paragraph.
-    heading, *entries = table_lines([table])
-    return [heading, "", *entries] if entries else [heading]
-
-
-def _markdown_of(change: Change) -> list[str]:
-    return [
-        f"- {change.was} → {change.became} ({counted(change.inputs, 'input')}, {change.listener}; "
-        f"{'predicted' if change.predicted else '**not predicted**'})",
-        f"  - clauses: {', '.join(change.clauses) or 'none'}",
-        f"  - shortest input, `{change.example}`: `{change.shortest}`",
-    ]
+def _item(change: Change) -> ListItem:
+    words = "predicted" if change.predicted else Strong("not predicted")
+    more = f" ... ({len(change.shortest) // 2:,} bytes, see changes.json)" if len(change.shortest) > MAX_HEX else ""
+    return ListItem(
+        (
+            f"{change.was} → {change.became} ({counted(change.inputs, 'input')}, {change.listener}; ",
+            words,
+            f"); clauses: {', '.join(change.clauses) or 'none'}; shortest input, ",
+            Code(change.example),
+            ": ",
+            Code(change.shortest[:MAX_HEX]),
+            more,
+        )
+    )

@@ -8,17 +8,12 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len, set_cell_size
 
+from reports.document.terminal_form import COLOURS
 from reports.records import Verdict
 from reports.wording.escaping import printable
 
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
-    Verdict.VIOLATES: {"red": True, "bold": True},
-    Verdict.UNEXPECTED_PASS: {"red": True},
-    Verdict.FLAKY: {"yellow": True},
-    Verdict.INCONCLUSIVE: {"yellow": True},
-    Verdict.NOT_RUN: {"yellow": True},
-    Verdict.KNOWN_VIOLATION: {"cyan": True},
-    Verdict.CONFORMS: {"green": True},
+    verdict: dict.fromkeys(colour.split(), True) for verdict, colour in COLOURS.items()
 }
 """Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from markupsafe import Markup
 
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
+from reports.document.html_form import html_of
 from reports.grid import addresses
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.sections import sections_of
@@ -76,16 +78,17 @@ def write_upgrades(site: Site) -> None:
         if old.can_become(new)
     }
     names = [release.short for release in releases]
-    linked_names = _Names.of(site)
+    names_with_pages = _Names.of(site)
     for ends, upgrade in upgrades.items():
+        address = addresses.upgrade_page(*(end.short for end in ends))
+        with_links = partial(names_with_pages.with_links, root=addresses.root_of(address))
         site.render(
-            addresses.upgrade_page(*(end.short for end in ends)),
+            address,
             "upgrade_pair",
             upgrade=upgrade,
-            sections=sections_of(upgrade, with_steps=False),
+            changes=html_of(*sections_of(upgrade), linked=with_links),
             releases=names,
             written=upgrades.keys(),
-            with_links=linked_names.with_links,
             sources=SOURCES,
         )
     site.render(
@@ -135,7 +138,7 @@ class _Names:
             clients={each.client for each in tried_operations(site.folded)},
         )
 
-    def with_links(self, text: str, root: str, owner: str = "") -> Markup:
+    def with_links(self, text: str, owner: str, root: str) -> Markup:
         """Turn rules, targets, the owner's operations and web addresses in a text into links."""
         if "://" in text:
             return linked(text)

@@ -42,6 +42,14 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def piece_of_line(text: str, escaped: Callable[[str], str] = one_line) -> str:
+    """Return a part of a line, escaped by a function that removes spaces at both ends, with these spaces."""
+    shown = escaped(text)
+    if not shown:
+        return " " if text else ""
+    return f"{' ' * text[:1].isspace()}{shown}{' ' * text[-1:].isspace()}"
+
+
 def cut(text: str, longest: int) -> str:
     """Return a text with at most so many characters; the last one of a longer text is an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -33,7 +33,8 @@ from fixtures.registry.targets import BROKERS_FOLDER, Target, newest_release, se
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import CONTROLLER_LISTENERS, USUAL_LISTENERS
 from reference_model.profiles.profile import REFERENCE
-from reports.grid.change_log import table_lines, write_change_log
+from reports.document.markdown_form import markdown_of
+from reports.grid.change_log import table_blocks, write_change_log
 from reports.records import Verdict
 from reports.run.failures import facts
 from reports.run.run_folder import read_run_header, run_verdicts
@@ -225,11 +226,12 @@ class TestChanges:
         own = {3: Range(0, 14), 18: Range(0, 4), 9000: Range(0, 0)}
         tables = [(replace(RELEASE, id="older"), {}), (RELEASE, LISTED), (build, own), (build, own)]
         changed = list(changed_tables({"controller": tables}))
-        assert list(table_lines(changed)) == [
+        text = markdown_of(*(block for each in changed for block in table_blocks(each)))
+        assert [line for line in text.splitlines() if line] == [
             f"{BUILD} on controller, compared with {RELEASE.id}: 3 entries of the table changed",
-            "- Metadata (3): v0 to v13 → v0 to v14, up to v14",
-            "- DescribeCluster (60): v0 to v2 → not listed, gone",
-            "- key 9000 (9000): not listed → v0, new",
+            r"- Metadata \(3\): v0 to v13 → v0 to v14, up to v14",
+            r"- DescribeCluster \(60\): v0 to v2 → not listed, gone",
+            r"- key 9000 \(9000\): not listed → v0, new",
             f"{BUILD} on controller, compared with {BUILD}: no entries of the table changed",
         ]
 
@@ -244,7 +246,7 @@ class TestChanges:
             ("ApiVersions", None, [0, 4]),
         ]
         text = (tmp_path / "changes.md").read_text()
-        assert "2 entries of the table changed\n\n- Metadata (3): v0 to v13 → v0 to v14" in text
+        assert "2 entries of the table changed\n\n- Metadata \\(3\\): v0 to v13 → v0 to v14" in text
 
 
 class TestMatrix:

@@ -1,6 +1,6 @@
 """The result of `watch`: what each client sent, and its outcome per release.
 
-`report_files.py` writes it as JSON, as Markdown and as a page; `terminal.py` shows it on a terminal.
+`report_document.py` says it for people, `report_files.py` writes it for them and for machines.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fixtures.process_end import ended_in_words
-from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.version_tables import Ranges
-from reports.wording.escaping import printable
 from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
@@ -22,8 +20,6 @@ EXIT_STATUS = {
     PredictedOutcome.BREAKS: 1,
     PredictedOutcome.CANNOT_SAY: 10,
 }
-SHOWN_BYTES = 64
-NO_CLIENT = "no client sent a request, so nothing can be said"
 _REHEARSE = "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
 _LOOK_AT_PROGRAM = (
     "a client that finds no version in common with the release sends nothing: see whether the program does its work"
@@ -167,53 +163,3 @@ def report_of(
         command_status=command_status,
         is_incomplete=observed.are_incomplete,
     )
-
-
-def client_name(client: ClientIdentity) -> str:
-    """Return how a client is named: its software if it is known, and its client id."""
-    software = " ".join(filter(None, (client.software_name, client.software_version)))
-    own = "without a client id" if client.client_id is None else f"“{client.client_id}”"
-    return f"{software} {own}" if software else f"client {own}"
-
-
-def requests_in_words(row: ClientRow) -> list[str]:
-    """Return the requests of a client, one text for each API: "Produce v7 (12), v8 (1)"."""
-    by_api: dict[int, list[str]] = {}
-    for (key, version), times in row.requests.items():
-        by_api.setdefault(key, []).append(f"v{version} ({times:,})")
-    return [f"{label_of(key)} {', '.join(versions)}" for key, versions in by_api.items()]
-
-
-def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -> list[str]:
-    """Return sentences for a ticket: the outcome of each client with each release, and why.
-
-    Predictions with the outcome `without` are left out.
-    """
-    texts = []
-    for row in report.rows:
-        for each in row.predictions:
-            if each.outcome is without:
-                continue
-            about = f"{client_name(row.client)} at {row.client.address}"
-            why = "; ".join(decision.sentence for decision in each.decisions[:3])
-            reason = f": {why}" if why else ": every request that was seen is served"
-            words = {
-                PredictedOutcome.WORKS: "works with",
-                PredictedOutcome.BREAKS: "breaks with",
-                PredictedOutcome.CANNOT_SAY: "cannot be predicted for",
-            }[each.outcome]
-            texts.append(f"{about} {words} {each.release}{reason}.")
-    return texts if report.rows else [f"{NO_CLIENT}."]
-
-
-def sentences_about_releases(report: WatchReport) -> list[str]:
-    """Return a sentence about each release, if there are several: the exit status is that of the worst one."""
-    if len(report.releases) < 2 or not report.rows:
-        return []
-    return [f"{report.words_about(each)}." for each in report.releases]
-
-
-def address_of(row: ClientRow) -> str:
-    """Return the host of a client, with its user if that is known."""
-    principal = f" ({row.client.principal})" if row.client.principal else ""
-    return printable(f"{row.client.address}{principal}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
 from reference_model.profiles.profile import line_of
 from reports.wording.escaping import markdown_text
+from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES, counted, some_of
 from workflows.compatibility.data import (
     Compatibility,
@@ -114,19 +115,12 @@ def _products(data: Compatibility) -> Iterator[str]:
             rows.append((_gravity(counts[newest]), _product_row(family, newest, older, counts)))
         else:
             clean.append(_clean(family, list(by_release)))
-    yield _table(
-        ("product", "version", "bugs", "MUST", "SHOULD", "worst bug", "older versions"),
-        (row for _, row in sorted(rows, key=lambda row: row[0])),
-    )
+    columns = ("product", "version", "bugs", "MUST", "SHOULD", "worst bug", "older versions")
+    yield "\n".join(markdown_table(columns, (row for _, row in sorted(rows, key=lambda row: row[0]))))
     if clean:
         yield f"No bug was found in {'; '.join(clean)}, apart from what is declared as known."
     if unknown:
         yield f"No rule applied, or none could be judged: {'; '.join(dict.fromkeys(unknown))}."
-
-
-def _table(columns: Sequence[str], rows: Iterable[str]) -> str:
-    head = (f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}")
-    return "\n".join([*head, *rows])
 
 
 def _by_release(versions: Sequence[JudgedVersion]) -> Mapping[str, frozenset[str]]:
@@ -140,14 +134,14 @@ def _gravity(counts: Counts) -> tuple[bool, int, int, int]:
     return not counts.crashes, -counts.must, -counts.should, -len(counts.bugs)
 
 
-def _product_row(family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> str:
+def _product_row(family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> Sequence[str]:
     now = counts[newest]
     worst = _cut(now.bugs[0].title, _MAX_WORST) if now.bugs else "none"
     if now.crashes:
         worst = f"**{CRASHES}**: {worst}"
-    earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older) or ""
-    cells = (f"[{family}](#{_anchor(family)})", newest, len(now.bugs), now.must, now.should)
-    return f"| {' | '.join(map(str, cells))} | {worst} | {earlier} |"
+    earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older)
+    numbers = map(str, (len(now.bugs), now.must, now.should))
+    return f"[{family}](#{_anchor(family)})", newest, *numbers, worst, earlier
 
 
 def _clean(family: str, releases: Sequence[str]) -> str:
@@ -176,7 +170,7 @@ def _operations(data: Compatibility) -> Iterator[str]:
         f"Tried: {', '.join(_tried(data))}."
     )
     rows = (row for client in data.clients for row in _client_rows(client, len(data.releases)))
-    yield _table(("client", *data.releases), rows)
+    yield "\n".join(markdown_table(("client", *data.releases), rows))
 
 
 def _tried(data: Compatibility) -> Sequence[str]:
@@ -193,16 +187,15 @@ def _sum(column: Counter[str]) -> str:
     return " ".join([f"{_WORKS} {column[_WORKS]} of {tried}", *others])
 
 
-def _client_rows(client: TriedClient, releases: int) -> Iterator[str]:
+def _client_rows(client: TriedClient, releases: int) -> Iterator[Sequence[str]]:
     columns = [Counter(each[index] for each in client.operations.values()) for index in range(releases)]
-    sums = (_sum(column) for column in columns)
-    yield f"| **{client.client}** | {' | '.join(sums)} |"
+    yield f"**{client.client}**", *map(_sum, columns)
     alike: dict[str, list[str]] = {}
     for operation, symbols in client.operations.items():
         if set(symbols) - {_WORKS}:
             alike.setdefault(symbols, []).append(operation)
     for symbols, operations in alike.items():
-        yield f"| {', '.join(operations)} | {' | '.join(symbols)} |"
+        yield ", ".join(operations), *symbols
 
 
 def _steps(data: Compatibility) -> Iterator[str]:

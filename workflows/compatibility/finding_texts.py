@@ -16,7 +16,7 @@ from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
 from reports.records import FACTS_FILE
 from reports.repeats import ONLY_ONE, FailureClass
-from reports.wording.escaping import markdown_code_block, markdown_text, one_line
+from reports.wording.escaping import markdown_code_block, markdown_text, one_line, piece_of_line
 from workflows.compatibility.data import Compatibility, Finding
 from workflows.compatibility.exchanges import exchange_text
 from workflows.compatibility.scripts import PLAYER, SENDER
@@ -132,17 +132,9 @@ def _client(finding: Finding) -> Client | None:
 def _with_addresses(reason: str) -> str:
     """Return the reason of a declaration, which this project writes itself, as Markdown with links."""
     return "".join(
-        f"[{part}]({part})" if _ADDRESS.fullmatch(part) else _spaced(part) for part in _ADDRESS.split(reason)
+        f"[{part}]({part})" if _ADDRESS.fullmatch(part) else piece_of_line(part, markdown_text)
+        for part in _ADDRESS.split(reason)
     )
-
-
-def _spaced(text: str) -> str:
-    """Return a part of a line as Markdown, with the spaces at its ends."""
-    shown = text.strip()
-    if not shown:
-        return " " if text else ""
-    before, after = text[:1].isspace(), text[-1:].isspace()
-    return f"{' ' * before}{markdown_text(shown)}{' ' * after}"
 
 
 def linked(location: str) -> str:

@@ -37,6 +37,7 @@ from tests.upgrade.api_versions.clusters import broker, cluster
 from upgrade.api_versions import asking
 from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables
 from upgrade.api_versions.recorded_tables import tables_of_release
+from upgrade.api_versions.tables_json import as_json
 from upgrade.api_versions.terminal import show_cluster
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import encode
@@ -278,6 +279,15 @@ def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:
     stored.write_text(run(Script(), "--json").output)
     same = run(Script(), at=lambda address: ("--compare", str(stored), address))
     assert "support the same versions" in same.output
+
+
+def test_names_of_files_are_no_markup(tmp_path: Path) -> None:
+    """A name in brackets, which Rich takes for a style, stays in the head of the table."""
+    stored = tmp_path / "[red].json"
+    stored.write_text(json.dumps(as_json(cluster(broker(1, {18: (0, 3)})))))
+    result = CliRunner().invoke(api_versions, ["--compare", str(stored), "apache-kafka-4.4.0"])
+    assert result.exit_code == 0, result.output
+    assert str(stored) in result.output.splitlines()[0]
 
 
 def test_controllers_are_asked_for_controllers() -> None:

@@ -24,7 +24,8 @@ from conformance.releases.release_changes import (
 from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import Target
-from reports.grid.change_log import LeftOut, change_markdown, left_out_lines
+from reports.document.markdown_form import markdown, markdown_of
+from reports.grid.change_log import LeftOut, change_report, left_out_blocks
 from reports.run.exit_status import ExitStatus
 
 commands_changes = sys.modules["conformance.commands.changes"]
@@ -127,10 +128,11 @@ def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
     left_out = [LeftOut(listener="ssl", release=release, reason="so", inputs=names) for release in "12"] + [
         LeftOut(listener="ssl", release="2", reason="otherwise", inputs=("i0",))
     ]
-    assert left_out_lines(left_out) == [
+    assert markdown_of(*left_out_blocks(left_out)).splitlines() == [
         "Not compared everywhere: 7 inputs.",
-        "- on ssl, 2 releases from 1 to 2: 7 inputs, because so (i0, i1, i2, i3, i4 and 2 more)",
-        "- on ssl, 2: 1 input, because otherwise (i0)",
+        "",
+        "- on ssl, 2 releases from 1 to 2: 7 inputs, because so \\(i0, i1, i2, i3, i4 and 2 more\\)",
+        "- on ssl, 2: 1 input, because otherwise \\(i0\\)",
     ]
 
 
@@ -177,8 +179,8 @@ def test_wrong_corpus_is_named(monkeypatch: pytest.MonkeyPatch, equal_releases: 
 def test_markdown_says_what_is_not_predicted() -> None:
     """Unpredicted changes stand out, with their bytes."""
     releases = [("1", {"b": seen("x", "x")}), ("2", {"b": seen("y", "x")})]
-    text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")), [])
-    assert "- x → y (1 input, plaintext; **not predicted**)" in text
+    text = markdown(change_report(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")), []))
+    assert r"- x → y \(1 input, plaintext; **not predicted**\)" in text
     assert "`73`" in text
 
 
@@ -189,6 +191,6 @@ def test_a_planted_difference_ends_with_1(tmp_path: Path, equal_releases: list[s
     assert result.exit_code == 1, result.output
     found = json.loads((tmp_path / "changes.json").read_text())["changes"]
     assert {change["predicted"] for change in found} == {False}
-    markdown = (tmp_path / "changes.md").read_text()
-    assert markdown.startswith("# What changed")
-    assert "Every input was compared on every release." in markdown
+    text = (tmp_path / "changes.md").read_text()
+    assert text.startswith("# What changed")
+    assert "Every input was compared on every release." in text

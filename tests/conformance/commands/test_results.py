@@ -75,7 +75,7 @@ def test_status_says_whether_it_got_worse(
     result = _invoke(diff, _run(tmp_path / "a", *before), _run(tmp_path / "b", *after))
     assert result.exit_code == status, result.output
     assert said in result.output.splitlines()[-1]
-    assert result.output.splitlines()[0] == "from a to b"
+    assert result.output.splitlines()[0] == "From a to b."
 
 
 def test_two_releases_are_compared_with_each_other(tmp_path: Path) -> None:

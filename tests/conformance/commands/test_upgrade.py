@@ -26,17 +26,17 @@ def grid(tmp_path: Path) -> Path:
     )
 
 
-def test_upgrade_fits_a_terminal() -> None:
-    """The title, the sentence, and sections; no line is longer than 80 columns."""
+def test_upgrade_shows_title_sentence_and_sections() -> None:
+    """In a pipe, no line is broken."""
     result = _upgrade("2.3.1", "4.4.0")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert lines[0] == "Apache Kafka 2.3.1 → 4.4.0"
     assert lines[1].startswith("In short: Kafka does not support clients older than 2.1")
+    assert lines[1].endswith("10 requests come or go with KRaft, not with the release.")
     assert "Refused to Java clients up to 2.0: OffsetForLeaderEpoch 0-3 → 2-4" in lines
     assert "Produce 0-7 → 0-13 (0-2 listed, refused)" in result.output
     assert "Gone with ZooKeeper: LeaderAndIsr 0-2" in result.output
-    assert max(map(len, lines)) <= 80
     assert "\x1b" not in result.output
 
 

@@ -17,9 +17,11 @@ from conformance.mutation.dimensions import Pipeline, values_of
 from conformance.mutation.properties import Property, Values, all_properties
 from conformance.mutation.reached_tails import Reach
 from conformance.mutation.releases import CLAUSE, measure
-from conformance.mutation.score import Blame, Kill, Score, markdown, rows, summary, tail_rows
+from conformance.mutation.score import Blame, Kill, Score, mutation_report, rows, summary, tail_rows
 from conformance.mutation.tails import DIMENSIONS
 from reference_model.faults.broker import DEFECTS
+from reports.document.markdown_form import markdown
+from reports.wording.escaping import markdown_text
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
@@ -151,8 +153,8 @@ def test_score_is_written_for_machines_and_people() -> None:
     assert content["kills"][0]["median"] is None
     assert content["kills"][0]["examples"] == [1, None, None]
     assert content["kills"][0]["seeds"] == 3
-    text = markdown(made, {"a change": "a reason"})
-    assert f"| {ECHOED.id} | one | 3 | 100 | > 100 | > 100 | no | SURVIVED 2 of 3 seeds |" in text
+    text = markdown(mutation_report(made, {"a change": "a reason"}))
+    assert f"| {ECHOED.id} | one | 3 | 100 | &gt; 100 | &gt; 100 | no | SURVIVED 2 of 3 seeds |" in text
     assert "- **a change**: a reason" in text
     assert summary(made).startswith("mutation score: 0 of 1 planted defects")
 
@@ -184,10 +186,11 @@ def test_tails_are_written_for_machines_and_people() -> None:
         }
     ]
     names = "test_c (pinned), test_b (2 of 3), test_a (1 of 3)"
-    assert f"| client id | null | yes | 3 of 3 seeds | {names} |" in markdown(made, {})
+    text = markdown(mutation_report(made, {}))
+    assert f"| client id | null | yes | 3 of 3 seeds | {markdown_text(names)} |" in text
     (row,) = tail_rows(made, most=2)
     assert row[-1] == "test_c (pinned), test_b (2 of 3), 1 more"
-    assert "Tails" not in markdown(score(), {})
+    assert "Tails" not in markdown(mutation_report(score(), {}))
 
 
 TAG = TaggedField(2**31, bytes(128))

@@ -123,7 +123,7 @@ class RenderedTags(HTMLParser):
 
 
 EXPECTED_TAGS = {
-    *("h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote"),
+    *("h3", "h4", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote"),
     *("details", "summary", "pre", "code", "a", "ul", "li"),
 }
 """Tags that the suite's Markdown uses."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown, markdown
 from reports.exports.comparison import ChangeKind, GridComparison, compare
-from reports.exports.comparison_texts import comparison_markdown, rows_of
+from reports.exports.comparison_texts import comparison_report, rows_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from tests.reports.exports.grids import (
@@ -170,7 +171,7 @@ def test_two_releases_of_a_product_are_compared(tmp_path: Path) -> None:
     (change,) = comparison.changes
     assert (change.kind, change.target, change.older_target) == (ChangeKind.REGRESSED, NEW, OLD)
     assert (comparison.cells, dict(comparison.releases)) == (2, {NEW: OLD})
-    text = comparison_markdown(comparison, ("a", "b"))
+    text = markdown(comparison_report(comparison, ("a", "b")))
     assert "apache-kafka-4.4.0 is compared with apache-kafka-3.9.2." in text
 
 
@@ -186,9 +187,10 @@ def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:
     names = [f"{HOSTILE} {number}" for number in range(900)]
     before = _grid(tmp_path / "a", *(cell_row(CLAUSE, name) for name in names))
     after = _grid(tmp_path / "b", *(cell_row(CLAUSE, name, "violates") for name in names))
-    text = comparison_markdown(compare(before, after), (HOSTILE, HOSTILE))
+    report = comparison_report(compare(before, after), (HOSTILE, HOSTILE))
+    text = bounded_markdown(report, level=3, max_bytes=MAX_COMMENT_BYTES)
     assert len(text.encode()) <= 65_536
-    assert "more rows are left out for lack of space." in text
+    assert "Left out for lack of space: " in text
     rendered = RenderedTags(text)
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert rendered.links == []

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.summary_markdown import MAX_BYTES, summary_markdown
+from reports.document.markdown_form import MAX_COMMENT_BYTES
+from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import SUMMARY
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
@@ -19,11 +20,11 @@ from tests.reports.exports.grids import EXPECTED_TAGS, HOSTILE, RenderedTags
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 
-def _summary(folder: Path, most_bytes: int = MAX_BYTES, pages: str | None = "") -> str:
+def _summary(folder: Path, max_bytes: int = MAX_COMMENT_BYTES, pages: str | None = "") -> str:
     folded = FoldedGrid(read_grid(folder))
     failures = read_history_tables(folder).failures or ()
     summary = summarise(folded, folder / "index.html")
-    return summary_markdown(folded, summary, failures, pages=pages, most_bytes=most_bytes)
+    return summary_markdown(folded, summary, failures, pages=pages, max_bytes=max_bytes)
 
 
 def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
@@ -64,11 +65,11 @@ def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-@pytest.mark.parametrize("most_bytes", [MAX_BYTES, 3_000])
-def test_summary_is_bounded_and_says_what_is_missing(most_bytes: int, everything_violated: Path) -> None:
+@pytest.mark.parametrize("max_bytes", [MAX_COMMENT_BYTES, 3_000])
+def test_summary_is_bounded_and_says_what_is_missing(max_bytes: int, everything_violated: Path) -> None:
     """However many violations there are, the summary fits, closes its HTML and counts what it leaves out."""
-    text = _summary(everything_violated, most_bytes)
-    assert len(text.encode()) <= most_bytes
+    text = _summary(everything_violated, max_bytes)
+    assert len(text.encode()) <= max_bytes
     assert text.count("<details>") == text.count("</details>")
     assert "Left out for lack of space: " in text
     assert "**✕ 20 of 20 brokers break MUST rules: 1,200 MUST.**" in text

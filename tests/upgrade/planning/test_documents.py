@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from reports.document.markdown_form import markdown
+from reports.release_changes.sections import upgrade_report
 from reports.release_changes.upgrade import upgrade_between
 from tests.reports.exports.grids import HOSTILE, TERMINAL_ESCAPES
 from tests.reports.release_changes.grids import grid_of_two_releases
 from upgrade.planning.json_document import upgrade_document
-from upgrade.planning.markdown_text import upgrade_markdown
 from upgrade.planning.release_names import ends_named
 
 
@@ -35,6 +36,6 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
         operations={f"{HOSTILE}.produce": ("conforms", "violates")},
         rules={f"A.{HOSTILE}": ("conforms", "violates")},
     )
-    text = upgrade_markdown(upgrade_between(*ends_named("2.3.1", "4.4.0"), grid))
+    text = markdown(upgrade_report(upgrade_between(*ends_named("2.3.1", "4.4.0"), grid)))
     assert "<script>" not in text
     assert not any(escape in text for escape in TERMINAL_ESCAPES)

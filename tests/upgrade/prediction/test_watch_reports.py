@@ -9,16 +9,18 @@ import html5lib
 import pytest
 from rich.console import Console
 
-from conformance.commands.watch import WIDTH_WHEN_PIPED
+from conformance.commands.output_console import WIDTH_WHEN_PIPED
 from reference_model.profiles.known_apis import Range
+from reports.document.markdown_form import markdown
+from reports.document.terminal_form import show_document
 from tests.upgrade.prediction.test_prediction import OF_3_9
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
 from upgrade.prediction.prediction import PredictedOutcome
 from upgrade.prediction.releases import release_named
-from upgrade.prediction.report import WatchReport, report_of, sentences, sentences_about_releases
-from upgrade.prediction.report_files import ReportFolder, as_json, as_markdown
-from upgrade.prediction.terminal import show_result
+from upgrade.prediction.report import WatchReport, report_of
+from upgrade.prediction.report_document import sentences, sentences_about_releases, watch_document
+from upgrade.prediction.report_files import ReportFolder, as_json
 
 OLD = ClientIdentity("old\x1b[31m<b>", "10.0.0.1", software_name="sarama", software_version="1.2")
 
@@ -41,23 +43,23 @@ def report() -> WatchReport:
 
 
 def test_sentences_can_be_pasted(report: WatchReport) -> None:
-    """Each client has one sentence for each release."""
-    works, breaks = sentences(report)
-    assert works.endswith("works with apache-kafka-3.9.2: every request that was seen is served.")
+    """Each client has one sentence for each release that it does not simply work with; the table has the others."""
+    (breaks,) = sentences(report)
     assert "breaks with apache-kafka-4.4.0: Produce v2 is refused since 4.0" in breaks
-    assert sentences(report_of(ObservedRequests(), {}, [])) == ["no client sent a request, so nothing can be said."]
+    nothing = markdown(watch_document(report_of(ObservedRequests(), {}, [])))
+    assert nothing.endswith("\n\nNo client sent a request, so nothing can be said.\n")
 
 
 def test_markdown_and_terminal_show_no_markup_of_a_client(report: WatchReport) -> None:
     """A client cannot put colours or tags into what is shown."""
     console = Console(width=200, record=True, force_terminal=False)
-    show_result(console, report)
-    for text in (as_markdown(report), console.export_text()):
+    show_document(console, watch_document(report))
+    for text in (markdown(watch_document(report)), console.export_text()):
         assert "\x1b" not in text
         assert "KIP-35" in text
         assert "something was not read" in text
         assert "a broker cannot be reached" in text.replace("\\", "")
-    assert "<b>" not in as_markdown(report)
+    assert "<b>" not in markdown(watch_document(report))
 
 
 SIX = [f"apache-kafka-{each}" for each in ("3.7.2", "3.9.2", "4.0.2", "4.2.1", "4.3.1", "4.4.0")]
@@ -67,7 +69,7 @@ KNOWN = ClientIdentity("known", "10.0.0.2", software_name="apache-kafka-java")
 def shown(report: WatchReport, width: int) -> list[str]:
     """Return the lines that a terminal, or a pipe, of a width shows."""
     console = Console(width=width, record=True, force_terminal=False)
-    show_result(console, report)
+    show_document(console, watch_document(report))
     return console.export_text().splitlines()
 
 
@@ -103,7 +105,7 @@ def test_what_is_known_of_each_release_is_said(report: WatchReport) -> None:
         "apache-kafka-4.4.0": "works",
     }
     assert all(each in shown(found, 160) for each in said)
-    assert all(each in as_markdown(found).replace("\\", "") for each in said)
+    assert all(each in markdown(watch_document(found)).replace("\\", "") for each in said)
     assert sentences_about_releases(report)[1] == "1 of 1 client breaks with apache-kafka-4.4.0."
     alone = report_of(seen, OF_3_9, releases[:1])
     assert sentences_about_releases(alone) == []
