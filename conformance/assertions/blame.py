@@ -4,10 +4,14 @@ Without it, every cell that meets the fault would be red.
 
 Properties decode the responses they need. A response that is missing or cannot be decoded may have nothing to do with
 the clause of the property: the plainest request of that version may get the same. Then the clause about plain requests
-is violated, and for every other clause the example says nothing.
+is violated (for v0 `KIP-35.v0-always-served`), and for every other clause the example says nothing; examples in other
+versions are still judged. If a request got no response, `lost_connections.py` finds out whether the target loses some
+at random.
 
-Controls that are a little less plain are in `explanations.py`. A fault that no control shows belongs to the property
-that found it.
+Controls that are a little less plain are in `explanations.py`: the same illegal name, the same client id, a second
+request on a connection, a plain request after the same earlier ones. A fault that no control shows belongs to the
+property that found it. Bytes after the body of a response are ignored, except by `PROTOCOL.size-prefix-exact` and
+`KIP-511.v3-body-flexible`.
 """
 
 from __future__ import annotations
@@ -149,11 +153,11 @@ def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> t
     is_later = error.fault is ResponseFault.NOT_KEPT or follows_an_answer(broker, exchange)
     if not (is_later or exchange.surplus or exchange.stray):
         return None
-    found = surplus_after_plain(broker)
-    if found is None:
+    fault = surplus_after_plain(broker)
+    if fault is None:
         return None
-    what = f"a plain request of ApiVersions v{found.exchange.request.api_version}"
-    return what, found, ANSWERS_IN_ORDER if found.exchange.came_twice else SIZE_PREFIX_EXACT
+    what = f"a plain request of ApiVersions v{fault.exchange.request.api_version}"
+    return what, fault, ANSWERS_IN_ORDER if fault.exchange.came_twice else SIZE_PREFIX_EXACT
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -183,10 +187,10 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         plain_versions[sent] = ErrorCode.UNSUPPORTED_VERSION
     for version, expected in plain_versions.items():
         plain = broker.plain_exchange(version)
-        found = fault_of(assert_error, plain, expected)
-        is_same = found is not None and found.fault is ResponseFault.OTHER_ERROR
+        fault = fault_of(assert_error, plain, expected)
+        is_same = fault is not None and fault.fault is ResponseFault.OTHER_ERROR
         if is_same and error_code_of(plain) is error_code_of(error.exchange):
-            return found
+            return fault
     return None
 
 

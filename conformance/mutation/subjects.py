@@ -27,6 +27,7 @@ from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import (
     InMemoryBroker,
     InMemoryTarget,
+    in_memory_proposed,
     in_memory_proxy,
     in_memory_target,
 )
@@ -118,10 +119,10 @@ def _of_broker(
 
     @functools.cache
     def listeners(judged: Property) -> tuple[str, ...]:
-        found = judged.listeners_of(with_fault(""))
+        names = judged.listeners_of(with_fault(""))
         if on_every_listener and not judged.is_deep:
-            return found
-        return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
+            return names
+        return (PLAINTEXT,) if PLAINTEXT in names else names[:1]
 
     @functools.cache
     def at(fault: str, listener: str) -> Broker:
@@ -179,7 +180,7 @@ SUBJECTS: Mapping[str, Subject] = {
             each.model,
             each.load(each.faults),
             functools.partial(properties_of, each),
-            _with_fault(each.load(each.in_memory)),
+            _with_fault(functools.partial(in_memory_proposed, each)),
         )
         for each in proposals()
         if each.model

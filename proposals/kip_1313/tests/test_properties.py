@@ -6,7 +6,8 @@ informational where the text leaves something open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 from uuid import UUID
 
@@ -14,17 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
+from conformance.assertions.superseded import check_not_superseded
 from conformance.brokers import test_version_negotiation
 from fixtures.errors import BrokerGone
 from fixtures.registry.reference import reference_target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_target
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_proposed, in_memory_target
 from fixtures.under_test.in_memory_client import in_memory_client
+from proposals.kip_1313 import PROPOSAL
 from proposals.kip_1313.assertions import (
     OLD_VERSIONS,
     carriers,
@@ -32,7 +34,6 @@ from proposals.kip_1313.assertions import (
     newest_api_versions,
 )
 from proposals.kip_1313.broker import GIVEN_ID
-from proposals.kip_1313.in_memory import in_memory_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.old_telemetry import serves_old_telemetry
 from proposals.kip_1313.properties.brokers import (
@@ -44,6 +45,7 @@ from proposals.kip_1313.properties.clients import test_instance_ids as client_pr
 from proposals.kip_1313.requests import AN_ID, RESERVED_ID, InstanceIdRequest, instance_ids
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
 from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.responses import encode_body
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
@@ -56,8 +58,9 @@ from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.strategies.search import find_any
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome, Request
 from wire.headers import NO_INSTANCE_ID
 from wire.message_schemas import Api
 
@@ -75,20 +78,20 @@ class Turning:
     def __init__(self, *errors: Exception) -> None:
         self._errors = [*errors]
 
-    def table(self, api_version: int) -> tuple[ApiVersion, ...]:
-        """Return its table, once there is no error left."""
+    def connect(self) -> AbstractContextManager[Turning]:
+        """Open a connection, once there is no error left."""
         if self._errors:
             raise self._errors.pop()
-        return CLAIMING
+        return nullcontext(self)
+
+    def converse(self, requests: Sequence[Request]) -> list[Exchange]:
+        """Return the table."""
+        body = encode_body(ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=CLAIMING), requests[0].api_version)
+        (request,) = requests
+        payload = request.header.correlation_id.to_bytes(4, "big") + body
+        return [Exchange(request=request, outcome=Outcome.ANSWER, payload=payload)]
 
 
-@pytest.fixture
-def turning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask targets of this module, and not connections, for their tables."""
-    monkeypatch.setattr(other_apis, "_table", lambda broker, version: broker.table(version))
-
-
-@pytest.mark.usefixtures("turning")
 def test_error_is_not_kept() -> None:
     """After a connection that failed once, the next property finds the claim, and what can be requested."""
     broker = cast(Broker, Turning(BrokerGone("it has ended")))
@@ -98,7 +101,6 @@ def test_error_is_not_kept() -> None:
     assert {each.api_key for each in carriers(broker)} == {OFFSET_DELETE_KEY, API_VERSIONS_KEY}
 
 
-@pytest.mark.usefixtures("turning")
 def test_table_that_does_not_decode_claims_nothing() -> None:
     """A target of which no version decodes claims no proposal, until one does."""
     broker = cast(Broker, Turning(NoTableReadable("garbage")))
@@ -110,7 +112,7 @@ def test_table_that_does_not_decode_claims_nothing() -> None:
 
 def in_memory(fault: str = "", **decisions: Any) -> InMemoryBroker:
     """Return the model broker of KIP-1313, with decisions replaced."""
-    running = in_memory_instance_ids(fault)
+    running = in_memory_proposed(PROPOSAL, fault)
     for served in running.served.values():
         for name, decide in decisions.items():
             setattr(served, name, decide)
@@ -314,7 +316,6 @@ def test_silence_about_telemetry_costs_no_patience() -> None:
     assert broker.patience.left_s == before
 
 
-@pytest.mark.usefixtures("turning")
 def test_target_without_a_table_is_not_asked_for_telemetry() -> None:
     broker = cast(Broker, Turning(NoTableReadable("garbage"), NoTableReadable("garbage")))
     assert not serves_old_telemetry(broker)
@@ -355,6 +356,18 @@ def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnder
         for script in (claiming_cluster(), HEALTHY_SCRIPT):
             client.play(script)
     return client
+
+
+def test_contradicted_clause_is_not_judged_on_what_claims_the_proposal() -> None:
+    """Every other clause is, and so is this one on other brokers and on one whose table cannot be read."""
+    with pytest.raises(Unjudged, match="not logged under its own client id: KIP-1313, a proposal"):
+        check_not_superseded(in_memory(), "KIP-511.request-log")
+    check_not_superseded(in_memory(), "KIP-511.software-metrics")
+    check_not_superseded(of_release("4.4.0"), "KIP-511.request-log")
+
+
+def test_target_without_a_table_contradicts_no_clause() -> None:
+    check_not_superseded(cast(Broker, Turning(NoTableReadable("garbage"))), "KIP-511.request-log")
 
 
 @given(drawn=instance_ids())
