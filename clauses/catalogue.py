@@ -216,8 +216,7 @@ def load_catalogue(folder: Traversable = FOLDER, further: Iterable[Traversable] 
 @functools.cache
 def catalogue() -> Catalogue:
     """Return the project's own catalogue, with the clauses of proposals, loaded once."""
-    of_proposals = (each.folder / each.clauses for each in proposals() if each.clauses)
-    return load_catalogue(further=of_proposals)
+    return load_catalogue(further=[each.clauses for each in proposals() if each.clauses is not None])
 
 
 def _pages() -> dict[str, str]:

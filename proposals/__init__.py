@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
@@ -32,73 +32,100 @@ FOLDER = Path(__file__).parent
 """The folder of all proposals, where templates are found by "proposal/name"."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalPage:
+    """A proposal's page in the site.
+
+    Attributes:
+        address: where it is in the site.
+        about: what it is about, in words: the text next to its link.
+        write: writes it, given the site.
+        tables: for each table that it exports, the types of its columns.
+    """
+
+    address: str
+    about: str
+    write: Callable[[Any], None]
+    tables: Mapping[str, Mapping[str, type]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
     """The parts of a proposal.
 
-    A part is named as "module:attribute". The module's name has no package name, and an empty text means none.
+    Two parts are found by their names: the clauses in "<name of the folder>.toml", and the properties in
+    "properties/brokers" and "properties/clients". The attributes are the others. Those from `claims` on are named as
+    "module:attribute", without the name of the package, and an empty text means none.
 
     Attributes:
         package: the name of its package.
-        source: how the ids of its clauses begin, such as "KIP-1313".
         wiki_page: its page in Kafka's wiki, as part of an address.
-        clauses: its file of clauses.
         commands: maps each of its commands to the module that defines it, without the name of the package, and to the
             first sentence of its docstring.
-        page: the function that writes its page, given the site.
-        page_link: where that page is in the site, and what it is about, in words.
-        tables: for each table that it exports, the types of its columns.
-        brokers: maps the name of each model broker that follows it, as in "reference+<name>", to the function that
-            makes one of a reference broker.
-        model: the id of the model in which its faults are planted; empty for none.
-        faults: the planted faults of that model, by name.
-        in_memory: the function that returns that model as a target without sockets, given the name of a fault or an
-            empty one.
-        client: the class of the model client that follows it; the model client can follow one proposal only.
-        client_apis: the APIs with the versions that scripted brokers serve to clients that follow it, by key.
-        sasl_apis: the same of those by which a client authenticates.
-        api_versions_headers: maps versions of ApiVersions after the newest one to their request headers.
-        unknown_versions_header: the function that returns the header version of the versions of ApiVersions that a
-            broker does not know, given the newest version of each API in its table.
-        client_faults: the planted faults that it adds to the model client, by name.
-        broker_needs: what its properties may require of a broker: by name, whether a broker provides it, and why a
-            clause does not apply otherwise.
-        client_needs: the same of clients.
-        drawn_values: the classes of what its properties draw, by name, by which stored values are read back.
+        brokers: maps the name of each model broker that follows it, as in "reference+<name>", to "module:attribute" of
+            the function that makes one of a reference broker. If one has the proposal's own name, it is a class, and
+            `faults` are planted in its subclasses.
+        supersedes: maps clauses of today that it contradicts to the reason why a target that claims it may break them.
         about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all
             of them.
-        why_not_logged: the function that returns why a broker may log a request under another client id than its own;
-            empty for no reason.
+        claims: the function that returns whether a target follows it, given the newest version of each API that it
+            lists.
+        apis: the APIs by key, with the versions that it adds: scripted brokers serve them to clients, and requests to a
+            target that claims it have their headers. Of ApiVersions only versions and headers count, because the
+            bodies are in `wire.api_versions`.
+        faults: the planted faults of its model broker, by name.
+        client: the class of the model client that follows it.
+        client_faults: the planted faults that it adds to the model client, by name.
+        needs: what its properties may require, by the folder of the properties and then by name: whether a target
+            provides it, and why a clause does not apply otherwise.
+        drawn_values: the classes of what its properties draw, by name, by which stored values are read back.
+        page: its `ProposalPage`.
     """
 
     package: str
-    source: str
     wiki_page: str = ""
-    clauses: str = ""
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    page: str = ""
-    page_link: tuple[str, str] | None = None
-    tables: str = ""
     brokers: Mapping[str, str] = field(default_factory=dict)
-    model: str = ""
-    faults: str = ""
-    in_memory: str = ""
-    client: str = ""
-    client_apis: str = ""
-    sasl_apis: str = ""
-    api_versions_headers: str = ""
-    unknown_versions_header: str = ""
-    client_faults: str = ""
-    broker_needs: str = ""
-    client_needs: str = ""
-    drawn_values: str = ""
+    supersedes: Mapping[str, str] = field(default_factory=dict)
     about_plain_requests: tuple[str, ...] = ()
-    why_not_logged: str = ""
+    claims: str = ""
+    apis: str = ""
+    faults: str = ""
+    client: str = ""
+    client_faults: str = ""
+    needs: str = ""
+    drawn_values: str = ""
+    page: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name, such as "kip-1313"."""
+        return self._module.replace("_", "-")
+
+    @property
+    def source(self) -> str:
+        """How the ids of its clauses begin, such as "KIP-1313"."""
+        return self.name.upper()
+
+    @property
+    def model(self) -> str:
+        """The id of its model broker in memory; empty if it has none."""
+        return f"model-{self.name}" if self.name in self.brokers else ""
+
+    @property
+    def _module(self) -> str:
+        return self.package.rpartition(".")[2]
 
     @property
     def folder(self) -> Traversable:
         """Its folder; on a Spark cluster it may be inside an archive."""
         return files(self.package)
+
+    @property
+    def clauses(self) -> Traversable | None:
+        """Its file of clauses; None if it has none."""
+        file = self.folder / f"{self._module}.toml"
+        return file if file.is_file() else None
 
     def properties(self, folder: str) -> Path:
         """Return the folder of its properties for a role.
@@ -137,6 +164,15 @@ def proposed_commands() -> dict[str, tuple[str, str]]:
 def proposed_brokers() -> dict[str, Proposal]:
     """Return the proposal that each model broker follows, by the broker's name."""
     return {name: each for each in proposals() for name in each.brokers}
+
+
+def claimed(newest: Mapping[int, int]) -> Iterator[Proposal]:
+    """Yield each proposal that a target claims to follow.
+
+    Args:
+        newest: the newest version of each API in the target's table, by key.
+    """
+    return (each for each in proposals() if each.claims and each.load(each.claims)(newest))
 
 
 def merged(part: str) -> dict[Any, Any]:

@@ -123,6 +123,7 @@ from conformance.assertions.related_ids import restricted_ids
 from conformance.assertions.response_order import assert_all_answered, assert_in_order
 from conformance.assertions.sendable_apis import request_to, why_skipped
 from conformance.assertions.served_tables import assert_table, read_in_layout
+from conformance.assertions.superseded import check_not_superseded
 from conformance.assertions.unlisted_apis import (
     MAX_UNANSWERED,
     check_unlisted,
@@ -155,9 +156,6 @@ from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, gau
 from fixtures.model_processes.tls import tls_records_size
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
-
-# What proposals add
-from proposals import provided
 
 # What is allowed
 from reference_model.broker.model.scram import SCRAM

@@ -11,7 +11,7 @@ import click
 from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.output_console import WIDTH_OF_LISTS, output_console
-from proposals import FOLDER, proposals
+from proposals import proposals
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
 from reference_model.faults import proxies
@@ -20,7 +20,7 @@ from reference_model.faults.planted import Fault
 from reference_model.profiles.profile import REFERENCE
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
-PROPERTIES = (Path(__file__).parent.parent, FOLDER)
+PROPERTIES = (Path(__file__).parent.parent, *(Path(str(each.folder)) / "properties" for each in proposals()))
 """The folders of the properties of the suite, and of proposals."""
 PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
     REFERENCE: DEFECTS,

@@ -27,6 +27,7 @@ from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import (
     InMemoryBroker,
     InMemoryTarget,
+    in_memory_proposed,
     in_memory_proxy,
     in_memory_target,
 )
@@ -179,7 +180,7 @@ SUBJECTS: Mapping[str, Subject] = {
             each.model,
             each.load(each.faults),
             functools.partial(properties_of, each),
-            _with_fault(each.load(each.in_memory)),
+            _with_fault(functools.partial(in_memory_proposed, each)),
         )
         for each in proposals()
         if each.model

@@ -34,7 +34,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, unmet_by_suite
+from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, proposed_needs, unmet_by_suite
 from conformance.roles.stored_targets import ReplayOptions, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -45,7 +45,6 @@ from fixtures.registry.targets import Target
 from fixtures.run_size import tier_in
 from fixtures.under_test.broker import Broker, SpareTarget, outcome_of_api_versions
 from fixtures.under_test.judged_target import ChosenTarget
-from proposals import provided
 from reference_model.broker.model.scram import SCRAM
 from reference_model.profiles.listeners import (
     PLAINTEXT,
@@ -158,7 +157,7 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the target has no plaintext listener to compare with",
         is_of_suite=True,
     ),
-    **{name: Need(*need) for of_one in provided("broker_needs") for name, need in of_one.items()},
+    **proposed_needs("brokers"),
 }
 """The needs, by the name that the mark `needs` uses."""
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
-from conformance.roles.role import Need
+from conformance.roles.role import Need, proposed_needs
 from fixtures.under_test.client import ClientUnderTest
-from proposals import provided
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
@@ -101,7 +100,7 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
             ),
         )
     ),
-    **{name: Need(*need) for of_one in provided("client_needs") for name, need in of_one.items()},
+    **proposed_needs("clients"),
 }
 """The needs, by the name that the mark `needs` uses."""
 

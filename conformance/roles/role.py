@@ -28,7 +28,7 @@ from conformance.roles.stored_targets import ReplayOptions
 from conformance.runs.run_identity import SUITE
 from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import ChosenTarget, JudgedTarget
-from proposals import proposals
+from proposals import proposals, provided
 from reports.plugin import RECORDER
 from reports.repeats import Repeats
 from reports.run.recorder import RunRecorder
@@ -54,6 +54,15 @@ class Need(NamedTuple, Generic[T]):
     is_met: Callable[[T], bool]
     otherwise: str
     is_of_suite: bool = False
+
+
+def proposed_needs(folder: str) -> dict[str, Need[Any]]:
+    """Return what the properties of proposals may need, by name.
+
+    Args:
+        folder: the name of the folder of the properties, such as "brokers".
+    """
+    return {name: Need(*need) for needs in provided("needs") for name, need in needs.get(folder, {}).items()}
 
 
 def unmet_by_suite(needs: Mapping[str, Need[Any]]) -> frozenset[str]:

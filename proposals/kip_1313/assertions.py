@@ -84,11 +84,6 @@ def claims_instance_ids(broker: Broker, *api_keys: int) -> bool:
     return claims_proposal(newest) and all(is_new(newest, api_key) for api_key in api_keys)
 
 
-def why_not_logged(broker: Broker) -> str:
-    """Return why a later request may be logged under another client id than its own; empty for no reason."""
-    return "KIP-1313, a proposal, has that of the first one" if claims_instance_ids(broker) else ""
-
-
 @functools.lru_cache(maxsize=8)
 def _newest_listed(broker: Broker) -> dict[int, int]:
     """Return the newest listed version of each API."""

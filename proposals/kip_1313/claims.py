@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from reference_model.profiles.known_apis import known_apis
 from wire.api_keys import API_VERSIONS_KEY
-from wire.header_versions import FLEXIBLE_REQUEST_HEADER, INSTANCE_ID_REQUEST_HEADER
 
 Newest = Mapping[int, int]
 """The newest version of each API that a target lists, by key."""
@@ -33,12 +32,3 @@ def is_new(newest: Newest, api_key: int) -> bool:
     """
     known = known_apis().get(api_key)
     return known is not None and known.range is not None and newest.get(api_key, 0) > known.range.highest
-
-
-def header_of_unknown_versions(newest: Newest) -> int:
-    """Return the header version of the versions of ApiVersions above the newest one of a target.
-
-    Its header versions end with an open range, so that of its newest version belongs to all later ones.
-    """
-    has_ids = claims_proposal(newest) and is_new(newest, API_VERSIONS_KEY)
-    return INSTANCE_ID_REQUEST_HEADER if has_ids else FLEXIBLE_REQUEST_HEADER

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from uuid import UUID, uuid4
 
 from proposals.kip_1313.messages import (
-    API_VERSIONS_HEADERS,
+    API_VERSIONS,
     API_VERSIONS_WITH_ID,
     CLIENT_APIS,
     CONSUMER_GROUP_HEARTBEAT,
@@ -108,7 +108,7 @@ class HeaderWithId(ModelClient):
 
     def _header_of_api_versions(self, version: int) -> int:
         """Return the header version of a request for the table."""
-        return API_VERSIONS_HEADERS.get(version, super()._header_of_api_versions(version))
+        return API_VERSIONS.request_header_version(version)
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
         """Return the client id of a request, or None for a later request with header v3.
@@ -142,6 +142,7 @@ class InstanceIdClient(HeaderWithId):
 
         The client sends each request only if the broker lists it in a version that the client speaks.
         """
+        super().after_metadata(link)
         for api_key, body_in in (
             (GET_TELEMETRY_SUBSCRIPTIONS_KEY, self.telemetry_body),
             (PUSH_TELEMETRY_KEY, self.push_body),

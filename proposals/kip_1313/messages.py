@@ -133,8 +133,12 @@ _SHARE_GROUP_HEARTBEAT_OF_TODAY = api(f"""
 
 API_VERSIONS_WITH_ID = NEWEST_VERSION + 1
 """The version of ApiVersions with header v3; its body is that of the version before."""
-API_VERSIONS_HEADERS: Mapping[int, int] = MappingProxyType({API_VERSIONS_WITH_ID: INSTANCE_ID_REQUEST_HEADER})
-"""The header of that version."""
+API_VERSIONS = api(f"""
+    {API_VERSIONS_KEY} ApiVersions 0-{API_VERSIONS_WITH_ID} 3+ 0-2:1 3-{NEWEST_VERSION}:2 {API_VERSIONS_WITH_ID}+:3
+    request
+    response
+    """)
+"""ApiVersions: its versions and their headers. The fields are those of `wire.api_versions`."""
 
 
 def with_new_version(known: Api) -> Api:
@@ -178,12 +182,14 @@ CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
 """The APIs that a client may send with header v3, by key: those by which it learns its cluster, heartbeats, and the
 changed ones.
 
-ApiVersions, which has a message class of its own, is the further one."""
+ApiVersions, which has message classes of its own, is the further one."""
 SASL_APIS: Mapping[int, Api] = MappingProxyType({SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID})
 """The API of SASL that has a new version."""
 
 WITH_ID: Mapping[int, Api] = MappingProxyType({**CLIENT_APIS, **SASL_APIS})
 """All of these that have a version with header v3."""
+APIS: Mapping[int, Api] = MappingProxyType({**WITH_ID, API_VERSIONS_KEY: API_VERSIONS})
+"""The same and ApiVersions."""
 
 
 def has_instance_id(api_key: int, api_version: int) -> bool:

@@ -80,3 +80,6 @@ CLIENT_NEEDS: Mapping[str, tuple[Callable[[ClientUnderTest], bool], str]] = {
     ),
 }
 """The same of clients."""
+
+NEEDS = {"brokers": BROKER_NEEDS, "clients": CLIENT_NEEDS}
+"""All of them, by the folder of the properties that have them."""

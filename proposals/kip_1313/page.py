@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clauses.catalogue import Clause, catalogue
+from proposals import ProposalPage
 from reports.exports.writing import write_tables
 from reports.repeats import wilson_interval
 from reports.site.advertised_page import exported_table, rows_in
@@ -52,12 +53,12 @@ class DiscoveryRow:
     others: str
 
 
-def write_proposal(site: Site) -> None:
+def _write(site: Site) -> None:
     """Write proposal.html, and export the recorded figures unchanged."""
     content = RECORDED.read_bytes()
     write_tables([exported_table(DISCOVERY, content, COLUMNS[DISCOVERY])], site.out_dir)
     site.render(
-        "proposal.html",
+        PAGE.address,
         "kip_1313/page",
         rows=[_row(each) for each in reversed(rows_in(content))],
         proposed=[clause for clause in catalogue() if clause.source == SOURCE],
@@ -86,3 +87,9 @@ def _row(figures: Mapping[str, str]) -> DiscoveryRow:
 
 def _roles_of(clause: Clause) -> str:
     return ", ".join(role.value for role in clause.roles)
+
+
+PAGE = ProposalPage(
+    address="proposal.html", about="what its new request header would break", write=_write, tables=COLUMNS
+)
+"""The page, as the registry of proposals wants it."""

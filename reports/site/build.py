@@ -50,7 +50,7 @@ _WRITERS = (
     write_releases,
     write_changes,
     write_advertised,
-    *provided("page"),
+    *(page.write for page in provided("page")),
     write_why,
     write_search,
     write_moved_pages,

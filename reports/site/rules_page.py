@@ -74,7 +74,7 @@ def write_rules(site: Site) -> None:
         source_ids={choice.value: choice.id for choice in filters[-1][1]},
         count=len(rows),
         measured=any(row.found for row in rows),
-        proposals=[each for each in proposals() if each.page_link],
+        proposals={each.source: each.load(each.page) for each in proposals() if each.page},
     )
 
 

@@ -35,10 +35,10 @@ from conformance.clients import (
     test_tls,
 )
 from conformance.roles.client_needs import NEEDS, unmet_need
+from conformance.roles.role import proposed_needs
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
-from proposals import provided
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import EMPTY, Answer, Script
 from strategies.broker_scripts import (
@@ -295,7 +295,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads
                     "option:without_rebootstrap",
                     "option:rebootstraps_after_1_s",
                 },
-                *(need for of_one in provided("client_needs") for need in of_one),
+                *proposed_needs("clients"),
             },
             id="v4-with-tls",
         ),

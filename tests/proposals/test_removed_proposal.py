@@ -95,9 +95,9 @@ def test_suite_works_without_a_proposal(proposal: Proposal, tmp_path: Path) -> N
     assert proposal.model not in found["models"]
     assert "reference" in found["models"]
     assert not {f"reference+{name}" for name in proposal.brokers} & set(found["targets"])
-    needs = {name for part in (proposal.broker_needs, proposal.client_needs) if part for name in proposal.load(part)}
+    needs = {name for needs in proposal.load(proposal.needs).values() for name in needs} if proposal.needs else set()
     assert not needs & set(found["needs"])
-    assert proposal.page_link is None or proposal.page_link[0] not in found["pages"]
+    assert not proposal.page or proposal.load(proposal.page).address not in found["pages"]
     assert "index.html" in found["pages"]
     assert proposal.source not in found["rules"]
     run_in(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ABOUT_PROPOSALS)

@@ -79,7 +79,7 @@ def _rows() -> dict[str, _Schema]:
     }
     recorded = {
         table: _object({name: _SCHEMA_OF[type_] for name, type_ in columns.items()})
-        for tables in (RECORDED_COLUMNS, *provided("tables"))
+        for tables in (RECORDED_COLUMNS, *(page.tables for page in provided("page")))
         for table, columns in tables.items()
     }
     return {**from_classes, **recorded}

@@ -18,13 +18,15 @@ from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
+from conformance.assertions.superseded import check_not_superseded
 from conformance.brokers import test_version_negotiation
 from fixtures.errors import BrokerGone
 from fixtures.registry.reference import reference_target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_target
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget, in_memory_proposed, in_memory_target
 from fixtures.under_test.in_memory_client import in_memory_client
+from proposals.kip_1313 import PROPOSAL
 from proposals.kip_1313.assertions import (
     OLD_VERSIONS,
     carriers,
@@ -32,7 +34,6 @@ from proposals.kip_1313.assertions import (
     newest_api_versions,
 )
 from proposals.kip_1313.broker import GIVEN_ID
-from proposals.kip_1313.in_memory import in_memory_instance_ids
 from proposals.kip_1313.messages import OFFSET_DELETE_KEY
 from proposals.kip_1313.old_telemetry import serves_old_telemetry
 from proposals.kip_1313.properties.brokers import (
@@ -110,7 +111,7 @@ def test_table_that_does_not_decode_claims_nothing() -> None:
 
 def in_memory(fault: str = "", **decisions: Any) -> InMemoryBroker:
     """Return the model broker of KIP-1313, with decisions replaced."""
-    running = in_memory_instance_ids(fault)
+    running = in_memory_proposed(PROPOSAL, fault)
     for served in running.served.values():
         for name, decide in decisions.items():
             setattr(served, name, decide)
@@ -355,6 +356,19 @@ def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnder
         for script in (claiming_cluster(), HEALTHY_SCRIPT):
             client.play(script)
     return client
+
+
+def test_contradicted_clause_is_not_judged_on_what_claims_the_proposal() -> None:
+    """Every other clause is, and so is this one on other brokers and on one whose table cannot be read."""
+    with pytest.raises(Unjudged, match="not logged under its own client id: KIP-1313, a proposal"):
+        check_not_superseded(in_memory(), "KIP-511.request-log")
+    check_not_superseded(in_memory(), "KIP-511.software-metrics")
+    check_not_superseded(of_release("4.4.0"), "KIP-511.request-log")
+
+
+@pytest.mark.usefixtures("turning")
+def test_target_without_a_table_contradicts_no_clause() -> None:
+    check_not_superseded(cast(Broker, Turning(NoTableReadable("garbage"))), "KIP-511.request-log")
 
 
 @given(drawn=instance_ids())

@@ -223,6 +223,6 @@ class ModelClient(Authentication):
 
 
 def client_class() -> type[ModelClient]:
-    """Return the class of the model client: the one that follows a proposal, if there is one."""
-    newest: type[ModelClient] = next(provided("client"), ModelClient)
-    return newest
+    """Return the class of the model client: one that follows every proposal, if there are some."""
+    following: tuple[type[ModelClient], ...] = tuple(provided("client")) or (ModelClient,)
+    return following[0] if len(following) == 1 else type("ClientOfProposals", following, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 from proposals.kip_1313.client import InstanceIdClient
-from proposals.kip_1313.client_faults_with_sasl import ACCESSOR, LAYOUT, MEMBER, ONLY_FIRST, SAME, TELEMETRY
+from proposals.kip_1313.faults.clients_with_sasl import ACCESSOR, LAYOUT, MEMBER, ONLY_FIRST, SAME, TELEMETRY
 from proposals.kip_1313.messages import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS,
