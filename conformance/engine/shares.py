@@ -115,7 +115,7 @@ def _judge_share(
 
 
 @dataclass(slots=True)
-class _Share:
+class Share:
     """A process that judges one property after the other.
 
     Attributes:
@@ -127,6 +127,20 @@ class _Share:
     process: ForkProcess
     connection: Connection[Any, Any]
     property_index: int | None = None
+
+
+StartShare = Callable[[Sequence[pytest.Item], Sequence["Connection[Any, Any]"]], Share]
+"""Starts a process for some properties, given our ends of the connections to the others."""
+
+
+def fork_share(items: Sequence[pytest.Item], others: Sequence[Connection[Any, Any]]) -> Share:
+    """Fork a process that judges the properties whose indexes it is sent."""
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    process = fork.Process(target=_judge_share, args=(items, theirs, [*others, ours]), daemon=True)
+    process.start()
+    theirs.close()
+    return Share(process, ours)
 
 
 @dataclass(slots=True)
@@ -147,15 +161,16 @@ class _Result:
 class Shares:
     """Several processes that judge properties which share their fixtures."""
 
-    def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
+    def __init__(self, items: Sequence[pytest.Item], *, jobs: int, start_share: StartShare = fork_share) -> None:
         self._items = items
+        self._start_share = start_share
         self._jobs = jobs
         self._config = items[0].config
         self._session = items[0].session
         self._results = [_Result() for _ in items]
         self._waiting = iter(sorted(range(len(items)), key=self._urgency))
         self._taken = 0
-        self._shares: list[_Share] = []
+        self._shares: list[Share] = []
 
     def judge(self) -> None:
         """Judge every property; no process is left when this method returns or raises.
@@ -206,17 +221,11 @@ class Shares:
         index = next(self._waiting, None)
         if index is None:
             return
-        fork = multiprocessing.get_context("fork")
-        ours, theirs = fork.Pipe()
-        ends = [*(share.connection for share in self._shares), ours]
-        process = fork.Process(target=_judge_share, args=(self._items, theirs, ends), daemon=True)
-        process.start()
-        theirs.close()
-        share = _Share(process, ours)
+        share = self._start_share(self._items, [share.connection for share in self._shares])
         self._shares.append(share)
         self._assign(share, index)
 
-    def _assign(self, share: _Share, index: int | None) -> None:
+    def _assign(self, share: Share, index: int | None) -> None:
         share.property_index = index
         if index is None:
             self._shares.remove(share)
@@ -248,7 +257,7 @@ class Shares:
                 result.is_complete = True
                 self._assign(share, next(self._waiting, None))
 
-    def _replace(self, share: _Share) -> None:
+    def _replace(self, share: Share) -> None:
         """Make the property of a process that has ended inconclusive, and start another process."""
         assert share.property_index is not None
         share.process.join()

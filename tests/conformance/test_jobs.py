@@ -14,6 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -28,12 +29,14 @@ from conformance.engine.jobs_plugin import (
     pytest_configure,
     pytest_runtestloop,
 )
-from conformance.engine.shares import DONE, Shares, _Share
+from conformance.engine.shares import DONE, RECORD, Share, Shares
 from fixtures.choosing.clients import CLIENTS
+from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.registry.clients import select_clients
 from fixtures.registry.targets import newest_release
 from fixtures.under_test.trial import ChosenTrial
+from reports.plugin import RECORDER
 from reports.run.exit_status import ExitStatus
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
 from tests.conformance.suite_runs import (
@@ -124,28 +127,29 @@ def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psuti
 
 def item(test: object, *marked: str) -> Any:
     """Return the part of a pytest item that is used, with these marks."""
-    return SimpleNamespace(config=None, session=None, obj=test, get_closest_marker=lambda name: name in marked or None)
+    config = SimpleNamespace(stash={RECORDER: Mock()})
+    session = SimpleNamespace(config=SimpleNamespace(stash={}), shouldfail="", shouldstop="")
+    return SimpleNamespace(
+        config=config,
+        session=session,
+        obj=test,
+        get_closest_marker=lambda name: name in marked or None,
+        **{"ihook": Mock(), "nodeid": "", "location": ()},
+    )
 
 
 def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done: list[str] = []
-    process = SimpleNamespace(kill=lambda: done.append("killed"), join=lambda: None)
-    connection = SimpleNamespace(close=lambda: None)
-
-    def interrupted(_: Shares) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(
-        Shares,
-        "_start",
-        lambda self: self._shares.append(SimpleNamespace(process=process, connection=connection)),
-    )
-    monkeypatch.setattr(Shares, "_receive", interrupted)
-    monkeypatch.setattr(Shares, "_record", lambda *_: done.append("recorded"))
-    with pytest.raises(KeyboardInterrupt):
-        Shares([item(None)], jobs=1).judge()
+    process: Any = SimpleNamespace(kill=lambda: done.append("killed"), join=lambda: None)
+    judged = item(None)
+    judged.config.stash[RECORDER] = SimpleNamespace(sent=lambda: done.append("recorded"))
+    ours, theirs = multiprocessing.Pipe()
+    theirs.send((RECORD, ("sent", (), {})))
+    monkeypatch.setattr(INTERRUPTS, "came", True)
+    with theirs, pytest.raises(KeyboardInterrupt):
+        Shares([judged], jobs=1, start_share=lambda *_: Share(process, ours)).judge()
     assert done == ["killed", "recorded"]
 
 
@@ -169,21 +173,19 @@ def test_longest_properties_are_begun_first() -> None:
         item(has_two, marks.IN_ORDER),
         item(body_without_examples, marks.SWEPT),
     ]
-    begun: list[int | None] = []
-
-    class UnstartedShares(Shares):
-        def _start(self) -> None:
-            begun.extend(self._waiting)
-
-    UnstartedShares(items, jobs=1).judge()
-    assert begun == [2, 3, 1, 0]
+    ours, theirs = multiprocessing.Pipe()
+    for _ in items:
+        theirs.send((DONE, None))
+    Shares(items, jobs=1, start_share=lambda *_: Share(Mock(), ours)).judge()
+    with theirs:
+        assert [theirs.recv() for _ in items] == [2, 3, 1, 0]
 
 
 def test_process_that_ends_between_two_properties_is_replaced() -> None:
     replaced = []
 
     class UnreplacedShares(Shares):
-        def _replace(self, share: _Share) -> None:
+        def _replace(self, share: Share) -> None:
             replaced.append(share.property_index)
 
     shares = UnreplacedShares([item(has_two)] * 2, jobs=1)
@@ -191,7 +193,7 @@ def test_process_that_ends_between_two_properties_is_replaced() -> None:
     theirs.send((DONE, None))
     theirs.close()
     with ours:
-        shares._shares.append(_Share(ForkProcess(), ours, next(shares._waiting)))
+        shares._shares.append(Share(ForkProcess(), ours, next(shares._waiting)))
         shares._receive()
         shares._receive()
     assert replaced == [1]

@@ -6,7 +6,7 @@ A broker that cannot be asked does not stop the requests to the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import asdict
 
@@ -31,7 +31,8 @@ ALL_BROKERS_BOUND_S = 60.0
 where many do not answer, each takes the bound of each step."""
 MAX_BROKERS = 10_000
 """The brokers of a cluster that lists more are not asked: 150,000 of their tables took a gigabyte."""
-_AT_ONCE = 64
+AT_ONCE = 64
+"""This many brokers are asked at the same time."""
 
 
 def ask_cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool) -> ClusterTables:
@@ -59,7 +60,7 @@ def ask_cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controll
     return ClusterTables(
         name=",".join(map(str, bootstrap)),
         cluster_id=cluster.cluster_id,
-        brokers=_tables_of(brokers, config, ends_at),
+        brokers=tables_of(brokers, config, ends_at, ask=_table_of),
         note=note,
     )
 
@@ -118,10 +119,25 @@ def _listed_by(client: ClusterClient, *, controllers: bool) -> ClusterMetadata:
         raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
-def _tables_of(brokers: Sequence[ListedBroker], config: CommandConfig, ends_at: float) -> list[BrokerTable]:
-    """Ask brokers, several at once, until all have answered or the time for all is over."""
-    threads = UnwaitedThreads(_AT_ONCE)
-    futures = [threads.submit(_table_of, broker, config) for broker in brokers]
+def tables_of(
+    brokers: Sequence[ListedBroker],
+    config: CommandConfig,
+    ends_at: float,
+    *,
+    ask: Callable[[ListedBroker, CommandConfig], BrokerTable],
+    at_once: int = AT_ONCE,
+) -> list[BrokerTable]:
+    """Ask brokers, several at once, until all have answered or the time for all is over.
+
+    Args:
+        brokers: the brokers.
+        config: how they are reached.
+        ends_at: when the time is over, in seconds of `time.monotonic`.
+        ask: asks one broker.
+        at_once: how many are asked at the same time.
+    """
+    threads = UnwaitedThreads(at_once)
+    futures = [threads.submit(ask, broker, config) for broker in brokers]
     wait(futures, timeout=max(0, ends_at - time.monotonic()))
     return [_answered(*each) for each in zip(brokers, futures, strict=True)]
 

@@ -240,8 +240,9 @@ class _Lines:
 class _GrowingFile:
     """A file that is written meanwhile, and replaced by a new one of its name."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, stat: Callable[[Path], os.stat_result] = Path.stat) -> None:
         self._path = path
+        self._stat = stat
         self._file = path.open("rb")
         self._lines = _Lines()
 
@@ -265,7 +266,7 @@ class _GrowingFile:
 
     def _is_replaced(self) -> bool:
         try:
-            current = self._path.stat()
+            current = self._stat(self._path)
         except FileNotFoundError:
             # It was renamed, and the new one is not there yet.
             return False

@@ -6,7 +6,8 @@ informational where the text leaves something open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 from uuid import UUID
 
@@ -14,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions import other_apis
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.errors import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
@@ -45,6 +45,7 @@ from proposals.kip_1313.properties.clients import test_instance_ids as client_pr
 from proposals.kip_1313.requests import AN_ID, RESERVED_ID, InstanceIdRequest, instance_ids
 from proposals.kip_1313.scripts import claiming_cluster, mixed_cluster
 from reference_model.broker.model.state_machine import ReferenceBroker
+from reference_model.broker.rules.responses import encode_body
 from reference_model.clients.model.client_connections import CLIENT_ID, Link
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import HEALTHY_SCRIPT
@@ -57,8 +58,9 @@ from strategies.histories import ALONE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
 from tests.strategies.search import find_any
 from wire.api_keys import API_VERSIONS_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome, Request
 from wire.headers import NO_INSTANCE_ID
 from wire.message_schemas import Api
 
@@ -76,20 +78,20 @@ class Turning:
     def __init__(self, *errors: Exception) -> None:
         self._errors = [*errors]
 
-    def table(self, api_version: int) -> tuple[ApiVersion, ...]:
-        """Return its table, once there is no error left."""
+    def connect(self) -> AbstractContextManager[Turning]:
+        """Open a connection, once there is no error left."""
         if self._errors:
             raise self._errors.pop()
-        return CLAIMING
+        return nullcontext(self)
+
+    def converse(self, requests: Sequence[Request]) -> list[Exchange]:
+        """Return the table."""
+        body = encode_body(ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=CLAIMING), requests[0].api_version)
+        (request,) = requests
+        payload = request.header.correlation_id.to_bytes(4, "big") + body
+        return [Exchange(request=request, outcome=Outcome.ANSWER, payload=payload)]
 
 
-@pytest.fixture
-def turning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask targets of this module, and not connections, for their tables."""
-    monkeypatch.setattr(other_apis, "_table", lambda broker, version: broker.table(version))
-
-
-@pytest.mark.usefixtures("turning")
 def test_error_is_not_kept() -> None:
     """After a connection that failed once, the next property finds the claim, and what can be requested."""
     broker = cast(Broker, Turning(BrokerGone("it has ended")))
@@ -99,7 +101,6 @@ def test_error_is_not_kept() -> None:
     assert {each.api_key for each in carriers(broker)} == {OFFSET_DELETE_KEY, API_VERSIONS_KEY}
 
 
-@pytest.mark.usefixtures("turning")
 def test_table_that_does_not_decode_claims_nothing() -> None:
     """A target of which no version decodes claims no proposal, until one does."""
     broker = cast(Broker, Turning(NoTableReadable("garbage")))
@@ -315,7 +316,6 @@ def test_silence_about_telemetry_costs_no_patience() -> None:
     assert broker.patience.left_s == before
 
 
-@pytest.mark.usefixtures("turning")
 def test_target_without_a_table_is_not_asked_for_telemetry() -> None:
     broker = cast(Broker, Turning(NoTableReadable("garbage"), NoTableReadable("garbage")))
     assert not serves_old_telemetry(broker)
@@ -366,7 +366,6 @@ def test_contradicted_clause_is_not_judged_on_what_claims_the_proposal() -> None
     check_not_superseded(of_release("4.4.0"), "KIP-511.request-log")
 
 
-@pytest.mark.usefixtures("turning")
 def test_target_without_a_table_contradicts_no_clause() -> None:
     check_not_superseded(cast(Broker, Turning(NoTableReadable("garbage"))), "KIP-511.request-log")
 

@@ -193,10 +193,8 @@ def test_comparison_with_a_broker_that_is_down_says_so() -> None:
 class HeldRequest:
     """Takes the place of a question to a broker: the first is never answered, until the test ends."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.begun, self.released = threading.Event(), threading.Event()
-        monkeypatch.setattr(asking, "_AT_ONCE", 1)
-        monkeypatch.setattr(asking, "_table_of", self.ask)
 
     def ask(self, broker: ListedBroker, _config: CommandConfig) -> BrokerTable:
         """Wait for the end of the test."""
@@ -206,9 +204,9 @@ class HeldRequest:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRequest]:
+def held() -> Iterator[HeldRequest]:
     """Hold up the first broker that is asked."""
-    holding = HeldRequest(monkeypatch)
+    holding = HeldRequest()
     yield holding
     holding.released.set()
 
@@ -218,7 +216,8 @@ def test_all_brokers_share_one_bound(held: HeldRequest, monkeypatch: pytest.Monk
     took more."""
     monkeypatch.setattr(asking, "wait", lambda _tables, timeout: held.begun.wait(timeout))
     brokers = [ListedBroker(number, "broker", 9092, None) for number in (1, 2)]
-    first, second = asking._tables_of(brokers, CommandConfig(), time.monotonic() + NEVER_S)
+    ends_at = time.monotonic() + NEVER_S
+    first, second = asking.tables_of(brokers, CommandConfig(), ends_at, ask=held.ask, at_once=1)
     assert first.problem == "no table within the 60 s for all brokers"
     assert second.problem == "not asked: the brokers before it took more than 60 s"
 
@@ -234,7 +233,7 @@ def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.Mo
     before = set(threading.enumerate())
     broker = ListedBroker(1, "broker", 9092, None)
     with pytest.raises(KeyboardInterrupt):
-        asking._tables_of([broker], CommandConfig(), time.monotonic() + NEVER_S)
+        asking.tables_of([broker], CommandConfig(), time.monotonic() + NEVER_S, ask=held.ask)
     (asked,) = set(threading.enumerate()) - before
     assert asked.daemon
 

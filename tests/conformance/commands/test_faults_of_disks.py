@@ -66,6 +66,11 @@ def test_removed_working_folder_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
 
 
+def _take_any_folder_for_a_roll_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "ROW_KEYS", {})
+    monkeypatch.setattr(site, "missing_run_lists", lambda grid: [])
+
+
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
 def test_fault_of_a_disk_blames_no_grid(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` and `site` say nothing about the grid then, as for a folder that they may not read; they name a
@@ -76,7 +81,7 @@ def test_fault_of_a_disk_blames_no_grid(number: int, tmp_path: Path, monkeypatch
         fault = Mock(side_effect=raised)
         monkeypatch.setattr(verify, "differing_files", fault)
         monkeypatch.setattr(site, "read_tables", fault)
-        monkeypatch.setattr(site, "_missing", lambda grid: [])
+        _take_any_folder_for_a_roll_up(monkeypatch)
         for arguments in commands:
             ended = CliRunner().invoke(console_script.main, arguments)
             assert ended.exit_code == status
@@ -100,7 +105,7 @@ def test_site_that_cannot_be_written_blames_no_grid(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "index.html")
-    monkeypatch.setattr(site, "_missing", lambda grid: [])
+    _take_any_folder_for_a_roll_up(monkeypatch)
     monkeypatch.setattr(site, "read_tables", lambda grid, pages: (Mock(), Mock()))
     monkeypatch.setattr("reports.site.build.draw_machines", Mock(side_effect=OSError(number, "", path)))
     ended = CliRunner().invoke(console_script.main, ["site", str(tmp_path)])

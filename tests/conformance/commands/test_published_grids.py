@@ -21,6 +21,7 @@ from conformance.commands import verify
 from reports.run_folders.hash_list import altered_files, read_hash_list, write_hash_list
 from reports.run_folders.refused_runs import REFUSED_FILE
 from reports.tables.all_tables import ROW_KEYS
+from reports.verify import page_verification
 from reports.verify.verification import GridDifference
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.sites import site_tables
@@ -88,15 +89,15 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
 
 def test_every_difference_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of files, runs, rows, lists and pages: each has a line, and the status is 1."""
-    names = [f"differing_{part}" for part in ("files", "runs", "rows", "lists")]
-    for name in (*names, "_differing_pages"):
-        found = [GridDifference(name, "differs")]
-        monkeypatch.setattr(verify, name, Mock(return_value=found))
-    monkeypatch.setattr(verify, "_site", lambda published: published)
-    monkeypatch.setattr(verify, "_rolled_up", lambda *_: True)
+    (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
+    parts = ("files", "runs", "rows", "lists", "pages")
+    for part in parts:
+        module = page_verification if part == "pages" else verify
+        monkeypatch.setattr(module, f"differing_{part}", Mock(return_value=[GridDifference(part, "differs")]))
+    monkeypatch.setattr(verify, "status_of", lambda *_: 0)
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 1
-    assert ended.output.splitlines()[:5] == [f"{name}: differs" for name in (*names, "_differing_pages")]
+    assert ended.output.splitlines()[:5] == [f"{part}: differs" for part in parts]
 
 
 def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_grid_of_no_run_is_not_called_true(tmp_path: Path, monkeypatch: pytest.M
     pq.write_table(pa.table({"verdict": ["conforms"]}), tables / "cells.parquet")
     pq.write_table(pa.table({"run_id": none, "run_json_sha256": none}), tables / "inputs.parquet")
     write_hash_list(tmp_path / "site")
-    monkeypatch.setattr(verify, "_rolled_up", lambda *_: False)
+    monkeypatch.setattr(verify, "status_of", lambda *_: 1)
     ended = _kafka_conformance("verify", tmp_path / "site", tmp_path)
     assert ended.output.splitlines()[-1] == ("the published grid does not match its runs: 1 difference (1 in run)")
     assert ended.exit_code == 1

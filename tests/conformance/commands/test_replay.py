@@ -24,11 +24,12 @@ from click.testing import CliRunner, Result
 from conformance.assertions.evidence import ShownByTime
 from conformance.commands import replay as replay_module
 from conformance.commands.replay import BY_TIME_ALONE, replay, runs_of
-from conformance.failures.stored_failures import NoStoredFailure, read_failure
+from conformance.failures.stored_failures import read_failure
 from conformance.roles import operation as operation_module
 from fixtures.client.addresses import Address
 from fixtures.client.running_broker import RunningBroker, RunningCluster
 from fixtures.client_processes.driver_process import DriverResult
+from fixtures.errors import HarnessError
 from fixtures.recording_proxy.recorded_trial import ReroutedPlay, TriedPlay
 from fixtures.under_test import trial as trial_module
 from reference_model.clients.scripts.recording import Recording, SeenConnection
@@ -36,6 +37,7 @@ from reference_model.clients.scripts.steps import steps_of
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.records import OPERATION
 from reports.repeats import ShownBy
+from reports.run.exit_status import ExitStatus
 from strategies.api_versions import build_request
 from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, always_answering
 from tests.conformance.client_plays import ABORTED, FAILED, STOPPED, WELL, FakeClient
@@ -367,21 +369,23 @@ def test_several_failures_are_judged_one_after_the_other(
 ) -> None:
     """The gravest outcome is the exit status."""
     left = list(statuses)
-    monkeypatch.setattr(replay_module, "_read", lambda path: path)
-    monkeypatch.setattr(replay_module, "_replayed", lambda *_, **__: left.pop(0))
-    ended = CliRunner().invoke(replay, [str(tmp_path)] * len(statuses))
+
+    def still_fails(*_: object) -> AssertionError | None:
+        this = left.pop(0)
+        if this == ExitStatus.HARNESS_ERROR:
+            raise HarnessError("it cannot be judged")
+        return AssertionError("it fails") if this else None
+
+    monkeypatch.setattr(replay_module, "still_fails", still_fails)
+    failures = [str(stored_failure(tmp_path))] * len(statuses)
+    ended = CliRunner().invoke(replay, [*failures, "--client-cmd", "true {bootstrap}"])
     assert (ended.exit_code, left) == (status, [])
 
 
 def test_none_is_judged_if_one_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(path: Path) -> str:
-        if path.name == "empty":
-            raise NoStoredFailure("nothing here")
-        return "failure"
-
     judged: list[object] = []
-    monkeypatch.setattr(replay_module, "_read", read)
-    monkeypatch.setattr(replay_module, "_replayed", lambda failure, _: judged.append(failure))
+    monkeypatch.setattr(replay_module, "still_fails", lambda failure, _: judged.append(failure))
     (tmp_path / "empty").mkdir()
-    ended = CliRunner().invoke(replay, [str(tmp_path), str(tmp_path / "empty")])
+    failure = str(stored_failure(tmp_path / "run"))
+    ended = CliRunner().invoke(replay, [failure, str(tmp_path / "empty"), "--client-cmd", "true {bootstrap}"])
     assert (ended.exit_code, judged) == (4, [])

@@ -10,6 +10,7 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import html5lib
 import pytest
@@ -19,6 +20,7 @@ from conformance.commands import learn as learn_command
 from conformance.commands.learn import learn
 from conformance.learning.learner import learn_listener
 from fixtures.client.traffic import TRAFFIC
+from fixtures.errors import HarnessError
 from reference_model.faults.broker import DEFECTS
 from reports.machines.learned import Learned, as_json, from_json, moves_as_json
 from reports.machines.machine import (
@@ -127,7 +129,7 @@ def test_the_command_is_paced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A target is learned at the pace that is given, or that suits its place."""
     paces: list[int] = []
     monkeypatch.setattr(TRAFFIC, "limit", paces.append)
-    monkeypatch.setattr(learn_command, "_learn", lambda *_: ())
+    monkeypatch.setattr(learn_command, "LaunchedTarget", Mock(side_effect=HarnessError("not started here")))
     CliRunner().invoke(learn, ["reference"])
     CliRunner().invoke(learn, ["reference", "--connections-per-second", "7"])
     assert paces == [0, 7]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -283,23 +284,24 @@ def _new_lines(file: _GrowingFile) -> list[bytes]:
     return [line for lines in file.new_lines() for line in lines]
 
 
-def test_a_replaced_file_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replaced_file_is_read_to_its_end(tmp_path: Path) -> None:
     """Lines that come while a file is replaced are read, the last without its end too, and a longer new file from
     its start."""
     path, old = tmp_path / "requests.log", tmp_path / "requests.log.1"
     path.write_bytes(b"one\n")
-    file = _GrowingFile(path)
+    rotates = False
+
+    def stat(asked: Path) -> os.stat_result:
+        if rotates:
+            path.rename(old)
+            with old.open("ab") as archived:
+                archived.write(b"two\nthree")
+            path.write_bytes(b"a first line that is longer\n")
+        return asked.stat()
+
+    file = _GrowingFile(path, stat=stat)
     assert _new_lines(file) == [b"one"]
-    is_replaced = _GrowingFile._is_replaced
-
-    def rotated(self: _GrowingFile) -> bool:
-        path.rename(old)
-        with old.open("ab") as archived:
-            archived.write(b"two\nthree")
-        path.write_bytes(b"a first line that is longer\n")
-        return is_replaced(self)
-
-    monkeypatch.setattr(_GrowingFile, "_is_replaced", rotated)
+    rotates = True
     assert _new_lines(file) == [b"two", b"three", b"a first line that is longer"]
     file.close()
 

@@ -34,7 +34,7 @@ from upgrade.prediction.report import report_of
 from upgrade.watching import proxy
 from upgrade.watching import proxy as proxy_module
 from upgrade.watching.pending_requests import PendingRequests
-from upgrade.watching.proxy import MAX_BROKERS, MAX_OBSTACLE, CannotListen, WatchProxy
+from upgrade.watching.proxy import MAX_OBSTACLE, CannotListen, WatchProxy
 from upgrade.watching.rehearsal import Rehearsal
 from upgrade.watching.request_headers import RequestHeaders
 from upgrade.watching.responses import HeldResponse
@@ -363,20 +363,17 @@ def test_what_is_not_read_makes_the_outcome_uncertain() -> None:
 
 def test_brokers_without_end_get_no_listen_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A response of 4 MiB can name 300,000."""
-    asked: list[HostAndPort] = []
-
-    async def port_of(_: object, address: HostAndPort) -> int:
-        asked.append(address)
-        return 1
 
     def decode(*_: object) -> tuple[HostAndPort, ...]:
-        return tuple((HOST, port) for port in range(2 * MAX_BROKERS))
+        return tuple((HOST, port) for port in range(1, 9))
 
-    async def act() -> None:
+    async def act() -> tuple[str, ...]:
         async with relayed(serve_tables) as relay:
             await relay.ask(asking(3), request(METADATA_KEY, 1, number=2))
+            return tuple(relay.proxy.obstacles)
 
     monkeypatch.setattr(proxy_module, "addresses_in", decode)
-    monkeypatch.setattr(proxy_module.WatchProxy, "_port_of", port_of)
-    asyncio.run(asyncio.wait_for(act(), ENOUGH_S))
-    assert len(asked) == MAX_BROKERS + 1
+    monkeypatch.setattr(proxy_module, "MAX_BROKERS", 3)
+    obstacles = asyncio.run(asyncio.wait_for(act(), ENOUGH_S))
+    # The broker at the other end has the first of three; no more than four of the eight are looked at.
+    assert obstacles == tuple(f"no listen address is left for the broker {HOST}:{port}" for port in (3, 4))
