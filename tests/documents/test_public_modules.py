@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+from fixtures.launchers.built_in import launch_built_in
+from fixtures.registry.reference import reference_target
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import REFERENCE
 from tests.conformance.suite_runs import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "use-as-a-library.md").read_text(encoding="utf-8")
@@ -39,27 +39,14 @@ def test_other_packages_have_no_public_modules() -> None:
     assert named == PUBLIC.keys()
 
 
-@contextmanager
-def reference_broker(*options: str) -> Iterator[int]:
-    """Start the reference broker, and yield the port of its plaintext listener."""
-    command = [sys.executable, "-m", "conformance", "reference-broker", *options]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["plaintext"]
-        finally:
-            process.stdin.close()
-
-
 @pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
 def test_example_of_the_document_judges_a_server(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (example,) = EXAMPLE.findall(PAGE)
     monkeypatch.setattr("sys.path", [*sys.path])
     names: dict[str, Any] = {"__name__": "test_my_server"}
     exec(compile(example, "test_my_server.py", "exec"), names)
-    with reference_broker(*(["--defect", defect] if defect else [])) as port:
-        names["ADDRESS"] = ("127.0.0.1", port)
+    with launch_built_in(reference_target(f"{REFERENCE}+{defect}" if defect else REFERENCE)) as broker:
+        names["ADDRESS"] = broker.addresses[PLAINTEXT]
         if not defect:
             names["test_any_id_gets_the_table"]()
             return

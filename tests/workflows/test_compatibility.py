@@ -22,18 +22,11 @@ from tests.workflows.finding_grids import (
     SHOULD,
     STEPS,
     collected_from,
-    write_grid,
 )
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
 from workflows.compatibility.document import FINDINGS, MAX_BYTES, document, step_sentence
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a grid."""
-    return write_grid(tmp_path_factory.mktemp("compatibility") / "grid")
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from reports.run.failures import SEEN_ELSEWHERE
-from tests.workflows.finding_grids import PLAY, STEPS, found_in, write_grid
+from tests.workflows.finding_grids import PLAY, STEPS, found_in
 from workflows.compatibility.finding_facts import data_of_script, finding_facts, without_folders
 from workflows.compatibility.json_texts import json_text
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a grid."""
-    return write_grid(tmp_path_factory.mktemp("facts") / "grid")
 
 
 @pytest.mark.parametrize(

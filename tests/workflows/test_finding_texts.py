@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.assertions.client_moves import TOO_MUCH_MEMORY
-from tests.workflows.finding_grids import CLIENTS, found_in, write_grid
+from tests.workflows.finding_grids import CLIENTS, found_in
 from workflows.compatibility.__main__ import write_documents
 from workflows.compatibility.data import Compatibility, Finding
 from workflows.compatibility.finding_facts import finding_facts
@@ -19,12 +19,6 @@ from workflows.compatibility.finding_texts import finding_page, linked, tracker_
 from workflows.compatibility.tracker_text import main
 
 PROJECT = "https://example.org/suite"
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a grid."""
-    return write_grid(tmp_path_factory.mktemp("texts") / "grid")
 
 
 def finding_in(grid: Path, words: str, **changes: Any) -> tuple[Compatibility, Finding, Mapping[str, Any]]:

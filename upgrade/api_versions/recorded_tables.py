@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from fixtures.registry.targets import Target, load_targets
+from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
+from reference_model.profiles.profile import Profile, profile_of
 from reference_model.profiles.version_tables import (
     Ranges,
     ranges_of,
 )
 from upgrade.api_versions.cluster_tables import BrokerTable, ClusterTables, InvalidTables
+from upgrade.prediction.releases import recorded_targets
 
 
 def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
@@ -42,11 +43,7 @@ def refused_with(ranges: Ranges) -> Ranges:
 @cache
 def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
     """Return the table of each release that refuses something of it, with that."""
-    profiles = [
-        _profile(target, PLAINTEXT)
-        for target in load_targets()
-        if target.implementation == APACHE_KAFKA and target.release in RECORDED_RELEASES
-    ]
+    profiles = [_profile(target, PLAINTEXT) for target in recorded_targets().values()]
     return tuple(
         (ranges_of(each.api_keys), ranges_of(each.traits.refused_listed))
         for each in profiles

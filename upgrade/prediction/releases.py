@@ -70,19 +70,19 @@ def release_named(id_: str) -> Release:
     Raises:
         NoSuchRelease: there is no such release, or its table was not recorded.
     """
-    if id_ not in _targets():
-        raise NoSuchRelease(f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}")
+    if id_ not in recorded_targets():
+        raise NoSuchRelease(f"{id_!r} is no release whose table is known; known are {', '.join(recorded_targets())}")
     return _release(id_)
 
 
 @cache
 def _release(id_: str) -> Release:
-    target = _targets()[id_]
+    target = recorded_targets()[id_]
     return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum))
 
 
 @cache
-def _targets() -> Mapping[str, Target]:
+def recorded_targets() -> Mapping[str, Target]:
     """Return the releases whose tables are recorded, oldest first, by their ids."""
     return {
         each.id: each
@@ -96,7 +96,7 @@ def _releases_until(id_: str) -> list[str]:
 
     A release can have an id with ZooKeeper and an id without it. Only the usual one is returned, and `id_` itself.
     """
-    targets = _targets()
+    targets = recorded_targets()
     usual = {each.release: each.id for each in targets.values() if each.quorum == usual_quorum(each.release)}
     ids = list(targets)
     return [each for each in ids[: ids.index(id_) + 1] if each in (id_, usual.get(targets[each].release, each))]
