@@ -33,7 +33,6 @@ from fixtures.choosing.target_options import AUTO, LAUNCHERS
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
-from fixtures.run_size import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.records import FACTS_FILE, HEADER_FILE, OPERATION, UNEXPECTED_VERDICTS, Verdict
 from reports.run.exit_status import ExitStatus
@@ -240,7 +239,7 @@ class _Display:
     default=RINGS,
     help="with --clients: the rings from which globs choose; repeatable; default: all",
 )
-@click.option("--tier", type=click.Choice(TIERS), default=Tier.STANDARD.value, show_default=True)
+@click.option("--tier", type=click.Choice([*map(str, Tier)]), default=Tier.STANDARD.value, show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")

@@ -1,4 +1,4 @@
-"""Gentle runs send nothing malformed, and read-only runs change nothing."""
+"""Read-only runs change nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from clauses import marks
 from clauses.tiers import Tier
 from conformance.engine.planning import NOTHING_MALFORMED, is_left_out
 from fixtures.run_size import RUN_SIZES, Kind
-from reports.records import Verdict
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
@@ -43,7 +42,7 @@ def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
     ("mark", "tier", "kind", "is_out"),
     [
         (marks.MALFORMED, Tier.STANDARD, Kind.MALFORMED, False),
-        (marks.MALFORMED, Tier.STANDARD, Kind.WELL_FORMED, True),
+        (marks.MALFORMED, Tier.STANDARD, Kind.READ_ONLY, True),
         (marks.MALFORMED, Tier.DEEP, Kind.READ_ONLY, True),
         (marks.STANDARD, Tier.SMOKE, Kind.MALFORMED, True),
         (marks.STANDARD, Tier.STANDARD, Kind.MALFORMED, False),
@@ -57,37 +56,6 @@ def test_what_a_run_sends_leaves_out_properties(mark: str, tier: Tier, kind: Kin
     item: Any = SimpleNamespace(get_closest_marker=lambda name: name == mark)
     assert is_left_out(item, tier, kind) is is_out
     assert not is_left_out(Mock(get_closest_marker=Mock(return_value=None)), tier, kind)
-
-
-@pytest.fixture(scope="module")
-def gentle_run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A gentle run."""
-    return recorded(("--tier", "gentle"), tmp_path_factory.mktemp("gentle"))
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_gentle_tier_judges_what_is_well_formed(gentle_run: Recorded) -> None:
-    """The gentle tier passes on a healthy broker, and says of what is malformed that it is not judged."""
-    run, _ = gentle_run
-    assert run.status == 0, run.output
-    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
-    assert verdicts["KIP-35.v0-always-served"] is Verdict.CONFORMS
-    assert verdicts["PROTOCOL.malformed-hurts-nobody"] is Verdict.NOT_APPLICABLE
-    assert run.header["tier"] == "gentle"
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> None:
-    """Every byte of a gentle run belongs to a request that decodes strictly."""
-    _, connections = gentle_run
-    requests = 0
-    for received in connections:
-        for payload in frames_of(received):
-            check_well_formed(payload)
-            requests += 1
-    assert requests > 100
 
 
 @pytest.fixture(

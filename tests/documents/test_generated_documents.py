@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from fixtures.run_size import RUN_SIZES, Kind
+from fixtures.run_size import RUN_SIZES
 from reference_model.profiles.profile import APACHE_KAFKA, FOLDER
 from reports.site.advertised_page import RECORDED_COLUMNS
 from reports.site.rendering import Site
@@ -74,16 +74,14 @@ def test_document_has_the_list_of_the_gate() -> None:
 
 
 def test_document_has_the_figures_that_runs_announce() -> None:
-    """The table's figures are those of the line before a run; gentle runs are no row of it."""
+    """The table's figures are those of the line before a run."""
     text = (REPOSITORY / "docs" / "what-it-sends.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `--(\S+)(?: --tier (\w+))?` \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
     found = {
         (tier or "standard", kind): tuple(int(each.replace(",", "")) for each in figures)
         for kind, tier, *figures in rows
     }
-    assert found == {
-        (amount, kind): figures for (amount, kind), figures in RUN_SIZES.items() if kind is not Kind.WELL_FORMED
-    }
+    assert found == RUN_SIZES
 
 
 ROLES = ("broker", "client", "operation")
