@@ -4,10 +4,14 @@ Without it, every cell that meets the fault would be red.
 
 Properties decode the responses they need. A response that is missing or cannot be decoded may have nothing to do with
 the clause of the property: the plainest request of that version may get the same. Then the clause about plain requests
-is violated, and for every other clause the example says nothing.
+is violated (for v0 `KIP-35.v0-always-served`), and for every other clause the example says nothing; examples in other
+versions are still judged. If a request got no response, `lost_connections.py` finds out whether the target loses some
+at random.
 
-Controls that are a little less plain are in `explanations.py`. A fault that no control shows belongs to the property
-that found it.
+Controls that are a little less plain are in `explanations.py`: the same illegal name, the same client id, a second
+request on a connection, a plain request after the same earlier ones. A fault that no control shows belongs to the
+property that found it. Bytes after the body of a response are ignored, except by `PROTOCOL.size-prefix-exact` and
+`KIP-511.v3-body-flexible`.
 """
 
 from __future__ import annotations
