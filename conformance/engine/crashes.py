@@ -3,14 +3,14 @@
 It says what is to blame, and which clause the end violates.
 
 - A target that ends is started again, and the same bytes are sent to the new process. If that ends too, it is a
-  violation. If others started the target, the suite waits 15 s for them; a violation while every connection is closed is
-  judged again when it is back.
-- A target that accepts connections, but serves no new one for 15 s, has stopped: what was sent last is a violation, as a
-  crash is. If the suite started it, it is started again. If others did, well-formed requests are not blamed for a close,
-  which something in front of a target that was shut down does as well. At an address one more connection stays open
-  (`under_test/stopped_serving.py`): if it alone is still served, the target has stopped because of what was sent.
-- A target that kept a property waiting is sent a plain request. If it does not respond, and a newly started one does not
-  either, it is given up: only `KIP-35.v0-always-served` is judged after that.
+  violation. If others started the target, the suite waits 15 s for them; a violation while every connection is closed
+  is judged again when it is back.
+- A target that accepts connections, but serves no new one for 15 s, has stopped: what was sent last is a violation, as
+  a crash is. If the suite started it, it is started again. If others did, well-formed requests are not blamed for a
+  close, which something in front of a target that was shut down does as well. At an address one more connection stays
+  open (`under_test/stopped_serving.py`): if it alone is still served, the target has stopped because of what was sent.
+- A target that kept a property waiting is sent a plain request. If it does not respond, and a newly started one does
+  not either, it is given up: only `KIP-35.v0-always-served` is judged after that.
 
 Every response of an example is also shown to `fixtures/client/epoch_watch.py`: if the epoch of the features fell,
 `FEATURES.epoch-monotone` is violated, whatever the property is about.

@@ -1,4 +1,4 @@
-"""Tests patch no private name: what a test has to change is a parameter, or public."""
+"""Tests patch no private name: what a test changes is a parameter, or public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Says what the suite has of the toy proposal, as JSON; to be run with the toy among the registry's folders."""
+"""Says as JSON what the suite has of the toy proposal.
+
+It runs in a process in which the toy is among the folders of the registry.
+"""
 
 from __future__ import annotations
 
