@@ -129,12 +129,12 @@ def judged(kind: JudgedKind, pool: PlayPool) -> tuple[Verdict, bool]:
 
 def judged_often(kind: JudgedKind, runs: int) -> list[tuple[Verdict, bool]]:
     """Judge a kind many times, and say each verdict at once: the whole takes half an hour."""
-    found = []
+    verdicts = []
     with closing(PlayPool(1)) as pool:
         for _ in range(runs):
-            found.append(judged(kind, pool))
-            click.echo(f"{kind.name}: {found[-1][0]} ({load_of_machine()})")
-    return found
+            verdicts.append(judged(kind, pool))
+            click.echo(f"{kind.name}: {verdicts[-1][0]} ({load_of_machine()})")
+    return verdicts
 
 
 @click.command(cls=SuiteCommand, name="benchmarks.busy_machine")
@@ -153,8 +153,8 @@ def main(loops: int, quick: bool) -> None:
         missed += [f"{kind.name}: {verdict}" for verdict, was_busy in found if kind.misses(verdict, was_busy=was_busy)]
         verdicts = Counter(verdict.value for verdict, _ in found)
         slow = sum(was_busy for _, was_busy in found)
-        said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-        table.add_row(kind.name, said, f"{slow} of {runs}")
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        table.add_row(kind.name, counts, f"{slow} of {runs}")
     Console().print(table)
     end_with(missed)
 

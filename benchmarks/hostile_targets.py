@@ -127,8 +127,8 @@ def peak_mib(process_id: int) -> float:
     What the system counts for a process that has ended would include what this one had when it started it.
     """
     with contextlib.suppress(OSError):
-        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process_id}/status").read_text())
-        return 0.0 if found is None else int(found[1]) / 1024
+        match = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process_id}/status").read_text())
+        return 0.0 if match is None else int(match[1]) / 1024
     return 0.0
 
 

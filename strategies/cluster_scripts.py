@@ -181,8 +181,8 @@ def with_table(table: Table) -> ConnectionScript:
 
 def two_old_nodes(newest: int) -> Script:
     """Return a script of two brokers up to a version, which close each connection after two responses."""
-    each = (ConnectionScript(newest_version=newest, closes_after=2),)
-    return kept_asking(each, each, ends_after=ENOUGH_RESPONSES)
+    connections = (ConnectionScript(newest_version=newest, closes_after=2),)
+    return kept_asking(connections, connections, ends_after=ENOUGH_RESPONSES)
 
 
 def changed_versions(first: int, later: int) -> Script:

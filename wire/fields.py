@@ -48,11 +48,11 @@ def versions(text: str) -> Versions:
     """
     if text == "none":
         return NO_VERSIONS
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a range of versions")
-    first = int(found["first"])
-    last = None if found["open"] else int(found["last"] or first)
+    first = int(match["first"])
+    last = None if match["open"] else int(match["last"] or first)
     if last is not None and last < first:
         raise ValueError(f"{text!r} ends before it begins")
     return Versions(first, last)

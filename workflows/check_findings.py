@@ -109,11 +109,11 @@ def check(id_: str, folder: Path, launcher: str, run: Run = run_program) -> Chec
         return Checked(id_, FindingOutcome.NOT_TRIED, one_line(str(error)))
     except subprocess.TimeoutExpired:
         return Checked(id_, FindingOutcome.NOT_TRIED, f"no end within {TIME_LIMIT_S} s")
-    said = one_line((again.stdout + again.stderr).strip().rpartition("\n")[2])
+    message = one_line((again.stdout + again.stderr).strip().rpartition("\n")[2])
     if _status_of(again) == SHOWN:
         return Checked(id_, FindingOutcome.SEEN, "replay")
     outcome = FindingOutcome.NOT_SEEN if again.returncode == 0 else FindingOutcome.NOT_TRIED
-    return Checked(id_, outcome, said)
+    return Checked(id_, outcome, message)
 
 
 def _status_of_script(facts: Mapping[str, Any], folder: Path, launcher: str, run: Run) -> int | None:

@@ -89,22 +89,22 @@ def found_in(runs: Path) -> Mapping[str, FoundCells]:
         (datetime.fromisoformat(header["started_at"]), folder, header)
         for folder, header in complete_runs(runs.glob(f"*/{HEADER_FILE}"))
     ]
-    found: dict[str, FoundCells] = {}
+    cells: dict[str, FoundCells] = {}
     # A newer run of the same target replaces an older one.
     for _, folder, header in sorted(complete, key=lambda run: run[:2]):
-        found |= _found_in_run(folder, header)
-    return found
+        cells |= _found_in_run(folder, header)
+    return cells
 
 
 def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
     verdicts = run_verdicts(folder, header)
     reasons = {(cell["clause"], cell["target"], cell["listener"]): cell["reason"] for cell in header["planned_cells"]}
-    found = {}
+    cells = {}
     for target in (entry["id"] for entry in header["targets"]):
         own = {key: verdict for key, verdict in verdicts.items() if key.target == target}
         broken = {key.clause for key, verdict in own.items() if verdict in VIOLATED_VERDICTS}
         open_cells = [key for key, verdict in own.items() if verdict in UNSETTLED_VERDICTS]
-        found[target] = FoundCells(
+        cells[target] = FoundCells(
             verdicts=Verdicts(
                 violated=sorted(broken),
                 inconclusive=sorted({key.clause for key in open_cells} - broken),
@@ -115,7 +115,7 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
                 if not reasons[key.clause, key.target, key.listener]
             ],
         )
-    return found
+    return cells
 
 
 def differences(

@@ -54,12 +54,12 @@ def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
         *("issue", "list", "--repo", repository, "--label", LABEL, "--state", "all"),
         *("--limit", str(MAX_KNOWN), "--json", "number,state,body"),
     )
-    found: dict[str, tuple[int, str]] = {}
+    issues: dict[str, tuple[int, str]] = {}
     for issue in sorted(listed, key=lambda issue: (issue["state"] == "OPEN", issue["number"])):
         marked = _MARKER.search(issue["body"] or "")
         if marked:
-            found[marked[1]] = issue["number"], issue["state"]
-    return found
+            issues[marked[1]] = issue["number"], issue["state"]
+    return issues
 
 
 def open_issues(

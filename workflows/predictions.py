@@ -88,8 +88,8 @@ def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:
             continue
         if {each["role"] for each in header["clauses"]} == {OPERATION}:
             target = header["targets"][0]["id"]
-            found = (header["started_at"], path.parent, header)
-            newest[target] = max(newest.get(target, found), found, key=lambda each: each[0])
+            candidate = (header["started_at"], path.parent, header)
+            newest[target] = max(newest.get(target, candidate), candidate, key=lambda each: each[0])
     return {
         target: tried
         for target, (_, folder, header) in sorted(newest.items())
@@ -166,17 +166,17 @@ def _table(found: Sequence[Compared]) -> Table:
 def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
     """Compare what is predicted from the operations of RUNS with what happened."""
     tried = tried_releases(runs)
-    found = [
+    comparisons = [
         each
         for one in tried.values()
         for other in tried.values()
         if one is not other and (not watched or one.release.id in watched) and (not asked or other.release.id in asked)
         for each in compared(one, other)
     ]
-    if not found:
+    if not comparisons:
         raise click.UsageError(f"{runs} has no complete runs of operations with two such releases")
-    Console(width=120).print(_table(found))
-    wrong = [each for each in found if not each.is_right]
+    Console(width=120).print(_table(comparisons))
+    wrong = [each for each in comparisons if not each.is_right]
     for each in wrong:
         happened = "works" if each.works else "fails"
         reason = f" ({each.sentence})" if each.sentence else ""
@@ -184,7 +184,7 @@ def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
             f"{each.operation}, watched with {each.watched}: {each.predicted} is predicted for {each.release}, "
             f"but it {happened}{reason}"
         )
-    click.echo(f"{counted(len(found), 'prediction')}, {len(wrong)} of them wrong")
+    click.echo(f"{counted(len(comparisons), 'prediction')}, {len(wrong)} of them wrong")
     raise SystemExit(1 if wrong else 0)
 
 

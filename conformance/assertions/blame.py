@@ -153,11 +153,11 @@ def _surplus_after_a_plain_response(broker: Broker, error: MalformedAnswer) -> t
     is_later = error.fault is ResponseFault.NOT_KEPT or follows_an_answer(broker, exchange)
     if not (is_later or exchange.surplus or exchange.stray):
         return None
-    found = surplus_after_plain(broker)
-    if found is None:
+    fault = surplus_after_plain(broker)
+    if fault is None:
         return None
-    what = f"a plain request of ApiVersions v{found.exchange.request.api_version}"
-    return what, found, ANSWERS_IN_ORDER if found.exchange.came_twice else SIZE_PREFIX_EXACT
+    what = f"a plain request of ApiVersions v{fault.exchange.request.api_version}"
+    return what, fault, ANSWERS_IN_ORDER if fault.exchange.came_twice else SIZE_PREFIX_EXACT
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -187,10 +187,10 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
         plain_versions[sent] = ErrorCode.UNSUPPORTED_VERSION
     for version, expected in plain_versions.items():
         plain = broker.plain_exchange(version)
-        found = fault_of(assert_error, plain, expected)
-        is_same = found is not None and found.fault is ResponseFault.OTHER_ERROR
+        fault = fault_of(assert_error, plain, expected)
+        is_same = fault is not None and fault.fault is ResponseFault.OTHER_ERROR
         if is_same and error_code_of(plain) is error_code_of(error.exchange):
-            return found
+            return fault
     return None
 
 

@@ -48,8 +48,8 @@ def contradictions(recording: Recording) -> list[str]:
     Return nothing if the schemas are missing.
     """
     try:
-        found = chain(refused_though_listed(recording), _open_transactions(recording), _lost(recording))
-        return list(dict.fromkeys(found))
+        faults = chain(refused_though_listed(recording), _open_transactions(recording), _lost(recording))
+        return list(dict.fromkeys(faults))
     except ArtefactUnavailable:
         return []
 

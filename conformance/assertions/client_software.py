@@ -64,8 +64,8 @@ def bean_problem(gauge: ConnectionsBean, listener: str) -> str:
         NO_COUNT: gauge.connections is None,
         FURTHER_VALUES: gauge.attributes.keys() != {CONNECTIONS},
     }
-    found = next((problem for problem, holds in problems.items() if holds), "")
-    return f"{found}\n{gauge.bean} {dict(gauge.attributes)}" if found else ""
+    problem_text = next((problem for problem, holds in problems.items() if holds), "")
+    return f"{problem_text}\n{gauge.bean} {dict(gauge.attributes)}" if problem_text else ""
 
 
 def reading_request(broker: Broker, client_id: str, choice: int) -> Request:

@@ -69,12 +69,12 @@ def contradicted_must(broker: Broker, error: BaseException) -> ViolatedMust | No
         if before is None or (broker.asks_for_authentication and not before.is_authenticated):
             # What comes before authentication is judged by clauses of its own.
             return None
-        found = _violation(broker, error.exchange)
-        clause = None if found is None else _confirmed_clause(broker, before, error.exchange, found)
-        if found is not None and clause is not None:
+        violation = _violation(broker, error.exchange)
+        clause = None if violation is None else _confirmed_clause(broker, before, error.exchange, violation)
+        if violation is not None and clause is not None:
             where = "after earlier requests on its connection, " if before else ""
-            found.error.args = (f"{where}{found.error}\n{error}",)
-            return ViolatedMust(clause, found.error)
+            violation.error.args = (f"{where}{violation.error}\n{error}",)
+            return ViolatedMust(clause, violation.error)
     return None
 
 

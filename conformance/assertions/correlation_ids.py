@@ -113,9 +113,9 @@ def assert_own_ids(exchanges: Sequence[Exchange]) -> None:
     answered = [each for each in exchanges if each.payload is not None]
     sent = [each.request.correlation_id for each in exchanges if each.request.has_response]
     received = [read_correlation_id(each.payload or b"") for each in answered]
-    found = first_difference(sent, received)
-    if found is not None:
-        raise MalformedAnswer(answered[found.position], found.in_words, fault=ResponseFault.OTHER_ID)
+    difference = first_difference(sent, received)
+    if difference is not None:
+        raise MalformedAnswer(answered[difference.position], difference.in_words, fault=ResponseFault.OTHER_ID)
 
 
 def _listed(ids: Sequence[int | None]) -> str:

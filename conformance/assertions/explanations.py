@@ -69,9 +69,9 @@ def explanations(broker: Broker, error: MalformedAnswer) -> Iterator[Explanation
         error: what is wrong with the response to the property's request.
     """
     for find in (_of_name, _of_client_id, _of_second_request, explanation_by_earlier_requests):
-        found = find(broker, error)
-        if found is not None:
-            yield found
+        explanation = find(broker, error)
+        if explanation is not None:
+            yield explanation
 
 
 def _of_name(broker: Broker, error: MalformedAnswer) -> Explanation | None:
@@ -120,10 +120,10 @@ def _of_second_request(broker: Broker, error: MalformedAnswer) -> Explanation | 
     """Explain that a request gets no response by its position on its connection, after one that was answered."""
     if error.fault is not ResponseFault.NO_ANSWER or not follows_an_answer(broker, error.exchange):
         return None
-    found = first_unanswered(broker, 2)
-    if found is None or found.exchange.outcome is not error.exchange.outcome:
+    unanswered = first_unanswered(broker, 2)
+    if unanswered is None or unanswered.exchange.outcome is not error.exchange.outcome:
         return None
-    return Explanation(SECOND_REQUEST, found, WELL_FORMED_NEVER_CLOSED, frozenset({ANSWERS_IN_ORDER}))
+    return Explanation(SECOND_REQUEST, unanswered, WELL_FORMED_NEVER_CLOSED, frozenset({ANSWERS_IN_ORDER}))
 
 
 def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> Explanation | None:
@@ -135,10 +135,10 @@ def explanation_by_earlier_requests(broker: Broker, error: MalformedAnswer) -> E
         # What a target may refuse it may close the connection for.
         before = before.only(lambda each: is_never_refused(broker, each))
     for version in dict.fromkeys((0, error.exchange.request.api_version)):
-        found = _fault_after(broker, before, version, error)
-        if found is not None:
-            clause = _clause_after(broker, before, version, error, found)
-            return Explanation(AFTER_SAME, found.error, clause, frozenset({ANSWERS_IN_ORDER}))
+        fault = _fault_after(broker, before, version, error)
+        if fault is not None:
+            clause = _clause_after(broker, before, version, error, fault)
+            return Explanation(AFTER_SAME, fault.error, clause, frozenset({ANSWERS_IN_ORDER}))
     return None
 
 
@@ -148,8 +148,8 @@ def _fault_after(broker: Broker, before: Before, version: int, error: MalformedA
         return None
     exchange = before.exchange(broker, build_request(version=version))
     missing = fault_of(payload_of, exchange)
-    found = violated_must(broker, exchange) if missing is None else ViolatedMust(WELL_FORMED_NEVER_CLOSED, missing)
-    return found if found is not None and _is_same_fault(found.error, error) else None
+    violation = violated_must(broker, exchange) if missing is None else ViolatedMust(WELL_FORMED_NEVER_CLOSED, missing)
+    return violation if violation is not None and _is_same_fault(violation.error, error) else None
 
 
 def _clause_after(broker: Broker, before: Before, version: int, error: MalformedAnswer, found: ViolatedMust) -> str:

@@ -102,9 +102,9 @@ def assert_new_connections_served(broker: Broker, most: int) -> None:
     """
     with _new_connection(broker) as connection:
         payload_of(connection.converse([build_request(version=broker.readable_version)])[0])
-    found = _losses(broker, most)
-    if found is not None:
-        raise LostWhileShared(found) if broker.is_shared else found
+    loss = _losses(broker, most)
+    if loss is not None:
+        raise LostWhileShared(loss) if broker.is_shared else loss
 
 
 def _new_connection(broker: Broker) -> Connection:
@@ -131,9 +131,9 @@ def lost_at_random(broker: Broker, clauses: Collection[str]) -> JudgedElsewhere 
     if (WELL_FORMED_NEVER_CLOSED in clauses and not broker.is_shared) or not lost:
         return None
     with suppress(HarnessError):
-        found = _control(broker)
-        if found is not None and any(_fares_otherwise(broker, each) for each in lost):
-            return _reason(broker, found)
+        violation = _control(broker)
+        if violation is not None and any(_fares_otherwise(broker, each) for each in lost):
+            return _reason(broker, violation)
     return None
 
 
@@ -149,9 +149,9 @@ def lost_while_opening(broker: Broker, error: HarnessError) -> JudgedElsewhere |
     if not isinstance(error, OPENING_FAILED):
         return None
     with suppress(HarnessError):
-        found = _control(broker)
-        if found is not None and _can_be_opened(broker):
-            return _reason(broker, found)
+        violation = _control(broker)
+        if violation is not None and _can_be_opened(broker):
+            return _reason(broker, violation)
     return None
 
 

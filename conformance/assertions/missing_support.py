@@ -111,8 +111,8 @@ def missing_for(operation: Operation, recording: Recording, detail: str) -> list
         return None
     sent = {each.api_key for each in recording.requests}
     unused = {key for key in operation.needs if key not in sent}
-    found = (each for table in tables for each in _missing(table, operation, unused, detail))
-    return list(dict.fromkeys(found))
+    lacks = (each for table in tables for each in _missing(table, operation, unused, detail))
+    return list(dict.fromkeys(lacks))
 
 
 def _missing(table: ReadResponse, operation: Operation, unused: set[int], detail: str) -> Iterator[str]:

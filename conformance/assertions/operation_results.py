@@ -209,20 +209,20 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
 
 
 def _assert_goes_on(play: ReroutedPlay, operation: str, *, uses_ids: bool) -> None:
-    found = [
+    problems = [
         f"the client does not go on {route.when}" for route in play.routes[1:] if not _goes_on(play, route, operation)
     ]
     stray = stray_writes(play.recording)
     if stray:
-        found.append(
+        problems.append(
             f"the client writes to a cluster before it has read its metadata, in {counted(stray, 'confirmed request')}"
         )
-    if not found:
+    if not problems:
         return
     if uses_ids:
         error = AssertionError if stray else ShownByTime
-        raise error("\n".join(found))
-    raise DoesNotKnow(f"without the ids of KIP-1242 {'; '.join(found)}")
+        raise error("\n".join(problems))
+    raise DoesNotKnow(f"without the ids of KIP-1242 {'; '.join(problems)}")
 
 
 def _goes_on(play: ReroutedPlay, route: Route, operation: str) -> bool:

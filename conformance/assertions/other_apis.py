@@ -241,11 +241,11 @@ def check_served(broker: Broker, item: Item) -> Exchange:
     Raises:
         Problem: the version gets no response in its own layout, or closes the connection.
     """
-    found = _found_served(broker)
+    served = _found_served(broker)
     # This remains if the request ends the target.
-    found[item] = NOT_SERVED
+    served[item] = NOT_SERVED
     exchange, codes = _served(broker, item)
-    found[item] = REFUSED if ErrorCode.UNSUPPORTED_VERSION in codes else exchange
+    served[item] = REFUSED if ErrorCode.UNSUPPORTED_VERSION in codes else exchange
     return exchange
 
 
@@ -256,8 +256,8 @@ def check_supported(broker: Broker, item: Item) -> Exchange:
         RefusedAsUnsupported: it is.
         UnsatisfiedAssumption: it is not served, which `check_served` judges.
     """
-    found = _found_served(broker)
-    earlier = found.get(item, NOT_SERVED if found else REFUSED)
+    served = _found_served(broker)
+    earlier = served.get(item, NOT_SERVED if served else REFUSED)
     if isinstance(earlier, Exchange):
         return earlier
     if earlier == NOT_SERVED:

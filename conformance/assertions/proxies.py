@@ -73,15 +73,15 @@ def arrived_unchanged(broker: Broker, sent: Request) -> str:
 def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:
     """Return the names and versions of software that reached a proxy's upstream, the latest last."""
     assert broker.running.upstream_link is not None
-    found = []
+    names = []
     for payload in broker.running.upstream_link.passed():
         try:
             read = api_versions_body(payload)
         except DecodeError:
             continue
         if read is not None:
-            found.append((read[1].client_software_name, read[1].client_software_version))
-    return found
+            names.append((read[1].client_software_name, read[1].client_software_version))
+    return names
 
 
 def assert_ends_soon(broker: Broker, sent: Request, *, is_new: bool) -> None:

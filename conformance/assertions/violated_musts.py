@@ -173,8 +173,8 @@ def violated_must(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     version = exchange.request.api_version
     if version < 0:
         return None
-    found = _of_served if version <= broker.max_version else _of_unserved
-    return found(broker, exchange)
+    judge = _of_served if version <= broker.max_version else _of_unserved
+    return judge(broker, exchange)
 
 
 def is_never_refused(broker: Broker, request: Request) -> bool:
@@ -198,8 +198,8 @@ def _is_well_formed(request: Request) -> bool:
 
 def _of_must(broker: Broker, clause: str, error: AssertionError) -> ViolatedMust | None:
     """Return a violation if the clause binds the target whatever product it is."""
-    found = catalogue()[clause]
-    binds = found.level is Level.MUST and found.applies_at(broker.max_version)
+    entry = catalogue()[clause]
+    binds = entry.level is Level.MUST and entry.applies_at(broker.max_version)
     return ViolatedMust(clause, error) if binds else None
 
 

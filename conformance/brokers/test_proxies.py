@@ -108,12 +108,12 @@ def test_frames_are_those_of_the_upstream(broker: Broker, sent: Request) -> None
         # Some releases lose their responses to what comes before such a size.
         before_refused = len(frames) - 1
     upstream = broker.sibling(UPSTREAM)
-    found = len(answered_ids(upstream, frames))
+    answers = len(answered_ids(upstream, frames))
     # One that is silent finds nothing in any bytes.
-    assume_seen(found > 0 or upstream.exchange(LAST).payload is not None)
+    assume_seen(answers > 0 or upstream.exchange(LAST).payload is not None)
     answered = answered_ids(broker, frames)
-    assert len(answered) <= max(found, before_refused), (
-        f"the proxy answers {len(answered)} requests, its upstream {found} in the same bytes"
+    assert len(answered) <= max(answers, before_refused), (
+        f"the proxy answers {len(answered)} requests, its upstream {answers} in the same bytes"
     )
 
 

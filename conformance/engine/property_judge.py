@@ -320,18 +320,18 @@ class PropertyJudge(Judge):
         Returns:
             Whether it does, and is not declared.
         """
-        found = self.contradicted(error)
-        if found is None or not self._examples.is_planned(catalogue()[found.clause]):
+        violation = self.contradicted(error)
+        if violation is None or not self._examples.is_planned(catalogue()[violation.clause]):
             return False
-        examples = self._examples.for_clause(catalogue()[found.clause])
+        examples = self._examples.for_clause(catalogue()[violation.clause])
         drawn = self._examples.drawn(example.values)
-        difference = examples.differs(found.error, steps, drawn=drawn, phase=self._limits.phase)
-        self._contradicted.add(found.clause)
+        difference = examples.differs(violation.error, steps, drawn=drawn, phase=self._limits.phase)
+        self._contradicted.add(violation.clause)
         if difference.is_declared:
             return False
-        self._failing.keep(examples.signatures(found.error), example, is_shrunk=is_shrunk)
+        self._failing.keep(examples.signatures(violation.error), example, is_shrunk=is_shrunk)
         self._limits.found(difference, drawn)
-        self._keep_first(found.error)
+        self._keep_first(violation.error)
         return True
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:

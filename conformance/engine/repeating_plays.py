@@ -202,9 +202,9 @@ def _repeats(
 def _repeats_of_bytes(again: Callable[[], PlayedAgain], too_slow: Callable[[], str]) -> Repeats:
     failed = repeats = missed = 0
     while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
-        found = again()
-        is_shown = found.evidence is ShownBy.BYTES
-        if not is_shown and not found.in_time and (why := too_slow()):
+        repeat = again()
+        is_shown = repeat.evidence is ShownBy.BYTES
+        if not is_shown and not repeat.in_time and (why := too_slow()):
             missed += 1
             if missed == MAX_MISSED:
                 return Repeats(used=Tally(failed, repeats), trouble="" if repeats else why)
@@ -219,9 +219,9 @@ def _repeats_in_time(again: Callable[[], PlayedAgain], too_slow: Callable[[], st
     while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
-        found = again()
-        if found.too_slow:
-            return Repeats(used=Tally(failed, repeats), too_slow=found.too_slow)
-        failed += found.evidence is not None
+        repeat = again()
+        if repeat.too_slow:
+            return Repeats(used=Tally(failed, repeats), too_slow=repeat.too_slow)
+        failed += repeat.evidence is not None
         repeats += 1
     return Repeats(used=Tally(failed, repeats), too_slow=too_slow() if failed else "")

@@ -82,15 +82,15 @@ def nothing_selected(patterns: Collection[str], expression: str, collected: Coll
         expression: the value of `-k`.
         collected: the names of the properties that it could have selected.
     """
-    given = [
+    filters = [
         *(f"{CLAUSE} {each}" for each in patterns),
         *([f"-k {expression!r}"] if expression else []),
     ]
     if not expression:
-        return f"{' '.join(given)} selects no property that this run can judge: of its role, tier and listeners"
+        return f"{' '.join(filters)} selects no property that this run can judge: of its role, tier and listeners"
     ids = [clause.id for clause in catalogue()]
     hints = [hint for word in _words(expression) if (hint := _hint(word, collected, ids))]
-    return "; ".join([f"{' '.join(given)} selects no property", *hints])
+    return "; ".join([f"{' '.join(filters)} selects no property", *hints])
 
 
 def _words(expression: str) -> Iterable[str]:

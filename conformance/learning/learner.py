@@ -139,9 +139,9 @@ def learn_listener(listening: Listening, model: Machine, extra_states: int) -> L
     machine: Machine | None
     while True:
         try:
-            found = shortest_difference(listening, model, extra_states)
-            difference = difference or found
-            machine = model if found is None else learn_machine(listening, extra_states)
+            shortest = shortest_difference(listening, model, extra_states)
+            difference = difference or shortest
+            machine = model if shortest is None else learn_machine(listening, extra_states)
             stopped = ""
             break
         except CostlyLetter as error:

@@ -154,7 +154,7 @@ def _options(run: Run, folder: Path) -> list[str]:
 
 def violations(folder: Path, target: str) -> set[tuple[str, str]]:
     """Read from run folders which clauses a target violates; return pairs of clause and property."""
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     columns = ["target", "clause", "property", "verdict", "phase"]
     for part in sorted(folder.glob("*/examples/*.parquet")):
         failing = pq.read_table(part, columns=columns).filter(
@@ -162,8 +162,8 @@ def violations(folder: Path, target: str) -> set[tuple[str, str]]:
             & (pc.field("verdict") == Verdict.VIOLATES.value)
             & (pc.field("phase") == Phase.GENERATE.value)
         )
-        found |= {(row["clause"], row["property"]) for row in failing.to_pylist()}
-    return found
+        pairs |= {(row["clause"], row["property"]) for row in failing.to_pylist()}
+    return pairs
 
 
 def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:

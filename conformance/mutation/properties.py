@@ -194,9 +194,9 @@ def holds(
             raise reason from error
         if isinstance(error, HarnessError):
             raise
-        found = None if contradicted is None else judge.contradicted(error)
-        if contradicted is not None and found is not None:
-            contradicted.add(found.clause)
+        violation = None if contradicted is None else judge.contradicted(error)
+        if contradicted is not None and violation is not None:
+            contradicted.add(violation.clause)
         return False
     return True
 
@@ -204,8 +204,8 @@ def holds(
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
     """Return every property of brokers, by name, except those of proxies and of proposals alone."""
-    found = properties_in(BrokerRole.folder)
-    return {each.name: each for each in found if not each.is_about_proxies}
+    properties = properties_in(BrokerRole.folder)
+    return {each.name: each for each in properties if not each.is_about_proxies}
 
 
 @functools.cache

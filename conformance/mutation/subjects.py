@@ -119,10 +119,10 @@ def _of_broker(
 
     @functools.cache
     def listeners(judged: Property) -> tuple[str, ...]:
-        found = judged.listeners_of(with_fault(""))
+        names = judged.listeners_of(with_fault(""))
         if on_every_listener and not judged.is_deep:
-            return found
-        return (PLAINTEXT,) if PLAINTEXT in found else found[:1]
+            return names
+        return (PLAINTEXT,) if PLAINTEXT in names else names[:1]
 
     @functools.cache
     def at(fault: str, listener: str) -> Broker:

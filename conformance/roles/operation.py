@@ -130,8 +130,8 @@ def _refuse_unreachable(target: Target) -> None:
         raise pytest.UsageError(
             f"operations need a listener of a broker, and {target.id} has none: give its address with --bootstrap-server"
         )
-    given = target.launchers.get("address", {}).get("security", {}).get(listener)
-    if given is not None and given.lack:
+    security = target.launchers.get("address", {}).get("security", {}).get(listener)
+    if security is not None and security.lack:
         raise pytest.UsageError(
-            f"operations need credentials for {target.id}: {given.lack}; give them in the file of --command-config"
+            f"operations need credentials for {target.id}: {security.lack}; give them in the file of --command-config"
         )

@@ -111,9 +111,9 @@ class RoleInRun(ABC, Generic[Judged]):
         """
         for folder in cls.folders():
             for module in property_modules(folder):
-                found = getattr(import_module(module), name, None)
-                if found is not None:
-                    return found  # type: ignore[no-any-return]
+                function = getattr(import_module(module), name, None)
+                if function is not None:
+                    return function  # type: ignore[no-any-return]
         raise NoStoredFailure(f"the property {name} no longer exists")
 
     @abstractmethod

@@ -99,8 +99,8 @@ def target_for(failure: StoredFailure, options: ReplayOptions) -> Target:
         target = replace(_target_at(failure, options), is_read_only=is_read_only)
         return like_given(target, options.like or recorded)
     # The name of a folder is a path, so that it is not mistaken for an id.
-    given = options.broker or ("" if options.folder is None else folder_name(options.folder))
-    name = given or _named_target(failure)
+    choice = options.broker or ("" if options.folder is None else folder_name(options.folder))
+    name = choice or _named_target(failure)
     like = options.like or (recorded if is_folder(name) else "")
     targets = targets_named([name], like=like)
     check_like(like, targets)
@@ -113,21 +113,21 @@ def target_for(failure: StoredFailure, options: ReplayOptions) -> Target:
 
 
 def _target_at(failure: StoredFailure, options: ReplayOptions) -> Target:
-    given = options.listeners
-    addresses = [address for each in given for address in each.addresses]
+    listeners = options.listeners
+    addresses = [address for each in listeners for address in each.addresses]
     addresses += [] if options.upstream is None else [options.upstream]
     remote = [str(address) for address in addresses if not is_loopback(address.host)]
     if remote and not options.even_remote:
         raise click.UsageError(
             f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
-    if len(given) > 1 or given[0].is_secured:
+    if len(listeners) > 1 or listeners[0].is_secured:
         # A controller that is another node than the broker is a target of its own.
-        found = found_targets(given, upstream=options.upstream, every_broker=False)
-        return next((each for each in found if failure.listener in each.listeners), found[0])
+        targets = found_targets(listeners, upstream=options.upstream, every_broker=False)
+        return next((each for each in targets if failure.listener in each.listeners), targets[0])
     # A controller's failure is judged on a controller
     listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
-    return address_target({listener: given[0].addresses[0]}, upstream=options.upstream)
+    return address_target({listener: listeners[0].addresses[0]}, upstream=options.upstream)
 
 
 def _named_target(failure: StoredFailure) -> str:

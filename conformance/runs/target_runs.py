@@ -74,7 +74,7 @@ def finished_runs(
     """
     suite = suite_facts(catalogue())
     wanted = {target.id: target for target in targets}
-    found: dict[str, TargetRun] = {}
+    finished: dict[str, TargetRun] = {}
     for folder, header in complete_runs(sorted(runs.glob(f"*/{HEADER_FILE}"))):
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
         asked = asked and _has_asked_for(header, operations)
@@ -83,8 +83,8 @@ def finished_runs(
             target = wanted.get(facts["id"])
             if target is not None and _was_started_so(target, facts, launcher):
                 status = header["footer"]["exit_status"]
-                found[target.id] = TargetRun(target=target.id, status=status, folder=folder)
-    return found
+                finished[target.id] = TargetRun(target=target.id, status=status, folder=folder)
+    return finished
 
 
 def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> bool:

@@ -94,7 +94,7 @@ def _newest_listed(broker: Broker) -> dict[int, int]:
 def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
     """Return what a target lists in a version with header v3, as far as the suite can request it."""
     listed = _newest_listed(broker)
-    found = [
+    requests = [
         RequestWithHeader3(api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1))
         for key, api in CHANGED_APIS.items()
         if listed.get(key, 0) > 0
@@ -102,7 +102,7 @@ def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
     if listed.get(API_VERSIONS_KEY, 0) > NEWEST_VERSION:
         usual = build_request(version=NEWEST_VERSION).body
         assert usual is not None
-        found.append(
+        requests.append(
             RequestWithHeader3(api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None)
         )
     for key in FURTHER_NEW_KEYS:
@@ -111,7 +111,7 @@ def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
             api = api_catalogue().find(key, known)
             assert api is not None
             layout = dataclasses.replace(api.layout(known), request_header_version=INSTANCE_ID_REQUEST_HEADER)
-            found.append(
+            requests.append(
                 RequestWithHeader3(
                     api_key=key,
                     api_version=known + 1,
@@ -119,7 +119,7 @@ def carriers(broker: Broker) -> tuple[RequestWithHeader3, ...]:
                     layout=layout,
                 )
             )
-    return tuple(found)
+    return tuple(requests)
 
 
 def with_id(
@@ -289,8 +289,8 @@ def id_in(exchange: Exchange) -> UUID:
     Raises:
         MalformedAnswer: it does not decode.
     """
-    found: UUID = message_in(exchange).client_instance_id
-    return found
+    instance_id: UUID = message_in(exchange).client_instance_id
+    return instance_id
 
 
 def newest_api_versions(broker: Broker) -> int:
@@ -336,10 +336,10 @@ def _name(exchange: Exchange) -> str:
 
 def apis_without_instance_id(answer: ApiVersionsResponse) -> list[str]:
     """Return the listed APIs that have no version newer than those of today, and SaslHandshake if it has one."""
-    found = []
+    names = []
     for api_key, (_, newest) in key_ranges(answer).items():
         known = api_catalogue().versions_of(api_key)
         is_newer = bool(known) and newest > known[-1]
         if known and is_newer == (api_key == SASL_HANDSHAKE_KEY):
-            found.append(api_catalogue().name_of(api_key))
-    return found
+            names.append(api_catalogue().name_of(api_key))
+    return names

@@ -18,8 +18,8 @@ MOST = 5
 
 def assert_none(sentences: Iterable[str]) -> None:
     """Fail if there are faults, with the first ones."""
-    found = list(sentences)
-    assert not found, "\n".join(found[:MOST])
+    faults = list(sentences)
+    assert not faults, "\n".join(faults[:MOST])
 
 
 def assert_client_id_only_first(client: ClientUnderTest, recording: Recording) -> None:

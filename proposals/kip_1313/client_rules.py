@@ -144,11 +144,11 @@ def wrong_ids(recording: Recording) -> Iterator[str]:
     """Yield the requests that have the zero id, or another one than the first request."""
     first: UUID | None = None
     for each in _with_ids(recording):
-        given = each.header.client_instance_id
-        first = given if first is None else first
-        if given == NO_INSTANCE_ID:
+        instance_id = each.header.client_instance_id
+        first = instance_id if first is None else first
+        if instance_id == NO_INSTANCE_ID:
             yield f"{each} has the zero id"
-        elif given != first:
+        elif instance_id != first:
             yield f"{each} has another id than the client's first request"
 
 
@@ -205,9 +205,9 @@ def wrong_member_ids(recording: Recording) -> Iterator[str]:
     """Yield the heartbeats whose member id is not the client instance id."""
     for each in _with_ids(recording):
         if each.request.api_key in MEMBER_KEYS:
-            given = each.header.client_instance_id
-            if not stands_for(each.body.member_id, given):
-                yield f"{each} has the member id {each.body.member_id!r}, and the id {given}"
+            instance_id = each.header.client_instance_id
+            if not stands_for(each.body.member_id, instance_id):
+                yield f"{each} has the member id {each.body.member_id!r}, and the id {instance_id}"
 
 
 def stands_for(text: str, instance_id: UUID) -> bool:
@@ -240,11 +240,11 @@ def wrong_telemetry(recording: Recording) -> Iterator[str]:
             continue
         if request.api_version > 0:
             continue
-        given = decoded.body.client_instance_id
-        own = given if own is None else own
+        instance_id = decoded.body.client_instance_id
+        own = instance_id if own is None else own
         if move.table is not None and move.table.lists(request.api_key, 1):
             yield f"{decoded} is sent to a broker that lists v1"
-        if given == NO_INSTANCE_ID:
+        if instance_id == NO_INSTANCE_ID:
             yield f"{decoded} leaves it to the broker to make an id"
-        elif given != own:
+        elif instance_id != own:
             yield f"{decoded} has another id than the client's other requests"

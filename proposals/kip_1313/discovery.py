@@ -248,9 +248,9 @@ def discovery(patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launc
         status_line(f"measuring {len(targets)} releases"),
         ThreadPoolExecutor(jobs) as pool,
     ):
-        found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
-    write_figures(found, out)
-    for each in found:
+        discoveries = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
+    write_figures(discoveries, out)
+    for each in discoveries:
         click.echo(
             f"{each.release} {each.quorum}: header v2 {each.answered_with_header_2} of {each.with_header_2} answered, "
             f"header v3 {each.answered_with_header_3} of {each.with_header_3}; "

@@ -92,6 +92,6 @@ def is_returned(exchange: Exchange, given: UUID) -> bool:
     Raises:
         MalformedAnswer: the response does not decode.
     """
-    found = id_in(exchange)
-    assert found in (NO_INSTANCE_ID, given), f"the broker makes the id {found} for a client that has one"
-    return found == given
+    instance_id = id_in(exchange)
+    assert instance_id in (NO_INSTANCE_ID, given), f"the broker makes the id {instance_id} for a client that has one"
+    return instance_id == given

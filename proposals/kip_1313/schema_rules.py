@@ -210,17 +210,17 @@ def _problems_of_flexibility(schema: Schema) -> Iterator[SchemaProblem]:
     kind = kind_of(schema)
     clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
     for version in valid_versions(schema):
-        found = header_version(schema, version)
+        version_of_header = header_version(schema, version)
         derived = derived_header_version(schema, version)
         first = FIRST_FLEXIBLE[kind]
-        if (found >= first) != (derived >= first):
+        if (version_of_header >= first) != (derived >= first):
             why = "is flexible" if derived >= first else "is not flexible"
             if kind == RESPONSE and schema["apiKey"] == API_VERSIONS_KEY:
                 why = "is read before the client knows what the broker supports"
             yield SchemaProblem(
                 clause=clause,
                 where=_at(_key_of(schema, version)),
-                sentence=f"gives v{version} header v{found}, but that version {why}",
+                sentence=f"gives v{version} header v{version_of_header}, but that version {why}",
             )
 
 
@@ -235,12 +235,12 @@ def _problems_of_known_apis(schema: Schema) -> Iterator[SchemaProblem]:
     if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *TELEMETRY_KEYS):
         clause = OFFSET_DELETE if api_key == OFFSET_DELETE_KEY else TELEMETRY
         for version in newer:
-            found = header_version(schema, version)
-            if found != INSTANCE_ID_REQUEST_HEADER:
+            version_of_header = header_version(schema, version)
+            if version_of_header != INSTANCE_ID_REQUEST_HEADER:
                 yield SchemaProblem(
                     clause=clause,
                     where=_at(_key_of(schema, version)),
-                    sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_REQUEST_HEADER}",
+                    sentence=f"gives v{version} header v{version_of_header}, and not v{INSTANCE_ID_REQUEST_HEADER}",
                 )
     if api_key in TELEMETRY_KEYS:
         for number, field in enumerate(schema["fields"]):
@@ -321,10 +321,10 @@ def _problems_of_field(where: str, field: Schema, expected: Mapping[str, str]) -
         yield _in_header(f"{where}.type", f"is {field.get('type')!r}, and not {expected['type']!r}")
     for key in _RANGES:
         default = _HEADER_VERSIONS["flexibleVersions"] if key == "flexibleVersions" else "none"
-        found = str(field.get(key, default))
+        value = str(field.get(key, default))
         wanted = expected.get(key, default)
-        if _in_proposal(found) != _in_proposal(wanted):
-            yield _in_header(f"{where}.{key}", f"{expected['name']} has {found!r}, and not {wanted!r}")
+        if _in_proposal(value) != _in_proposal(wanted):
+            yield _in_header(f"{where}.{key}", f"{expected['name']} has {value!r}, and not {wanted!r}")
 
 
 def _in_proposal(text: str) -> list[int]:

@@ -30,7 +30,7 @@ def suite_commit() -> str | None:
 def commit_of_checkout(root: Path) -> str | None:
     """Return the commit checked out in a folder; None if it is not the root of a checkout or Git is missing."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             ["git", "-C", root, "rev-parse", "--show-toplevel", "HEAD"],
             capture_output=True,
             check=True,
@@ -39,5 +39,5 @@ def commit_of_checkout(root: Path) -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     # A virtual environment in another project's folder is inside that project's checkout.
-    top, commit = said
+    top, commit = output
     return commit if Path(top) == root.resolve() else None

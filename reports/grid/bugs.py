@@ -184,8 +184,8 @@ def client_cause(message: str, clause: str) -> tuple[str, str]:
 
 def symptom_of(message: str) -> str:
     """Return what a message says that the target does wrong, without numbers that differ from run to run."""
-    found = next((match[0] for each in _SYMPTOMS if (match := each.search(message))), None)
-    return found or _NUMBER.sub("#", message)
+    symptom = next((match[0] for each in _SYMPTOMS if (match := each.search(message))), None)
+    return symptom or _NUMBER.sub("#", message)
 
 
 def request_of(failure: KeptFailure) -> str:

@@ -146,8 +146,8 @@ def _numbered(product: Product, cause: tuple[str, ...]) -> tuple[int, Bug] | Non
 
 def _without(product: Product, rules: Set[str]) -> BugInVersion:
     """Return what became of some rules in a version that does not show the bug: the worst of it."""
-    found = {own.cell.verdict for own in product.cells if _rule_of_cell(own) in rules}
-    worst = next((verdict for verdict in WORST_FIRST if verdict in found), None)
+    verdicts = {own.cell.verdict for own in product.cells if _rule_of_cell(own) in rules}
+    worst = next((verdict for verdict in WORST_FIRST if verdict in verdicts), None)
     return BugInVersion(verdict=worst, breaks_otherwise=worst in VIOLATED_VERDICTS)
 
 

@@ -219,9 +219,9 @@ def evidence_of(
     for listener in own.cell.listeners:
         if listener.verdict not in verdicts or listener.row is None:
             continue
-        found = [kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations]
-        shown: list[KeptFailure | None] = [each for each in found if each is not None and not leaves_open(each)]
-        if not shown and (not found or None in found):
+        failures = [kept.get((listener.row.run_id, each.signature)) for each in listener.row.violations]
+        shown: list[KeptFailure | None] = [each for each in failures if each is not None and not leaves_open(each)]
+        if not shown and (not failures or None in failures):
             shown = [None]
         for failure in shown:
             evidence = Evidence(

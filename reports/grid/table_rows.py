@@ -138,10 +138,10 @@ def inputs_sha256(tables: Path, name: str) -> str:
     """Read the hash of a table's inputs from its metadata; empty if there is no hash or no table."""
     for path in filter(Path.is_file, files_of_table(tables, name)):
         # Spark has no other place in the file for metadata of a table.
-        said = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
-        if said is not None:
-            found: str = read_foreign_json(said)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
-            return found
+        metadata = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
+        if metadata is not None:
+            digest: str = read_foreign_json(metadata)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
+            return digest
     return ""
 
 

@@ -74,16 +74,16 @@ class Machine:
     @cached_property
     def access(self) -> tuple[Word, ...]:
         """The shortest word to each state, the first in the order of the letters."""
-        found: dict[int, Word] = {0: ()}
+        words: dict[int, Word] = {0: ()}
         queue = deque([0])
         while queue:
             state = queue.popleft()
             for letter in self.letters:
                 after = self.moves[state][letter].after
-                if after not in found:
-                    found[after] = (*found[state], letter)
+                if after not in words:
+                    words[after] = (*words[state], letter)
                     queue.append(after)
-        return tuple(found[state] for state in range(len(self.moves)))
+        return tuple(words[state] for state in range(len(self.moves)))
 
     def separating(self, first: int, second: int) -> Word:
         """Return the shortest word to which two different states of the machine respond differently.

@@ -34,8 +34,8 @@ def hashes_of(folder: Path) -> Mapping[str, str]:
     Returns:
         A map from name below `folder`, with slashes, to SHA-256, sorted by name.
     """
-    found = {name: sha256_of(path) for name, path in files_of(folder) if path.is_file()}
-    return dict(sorted(found.items()))
+    hashes = {name: sha256_of(path) for name, path in files_of(folder) if path.is_file()}
+    return dict(sorted(hashes.items()))
 
 
 def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -78,9 +78,9 @@ def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[s
         The name, and "is missing" or "has changed".
     """
     # No path is made of an expected name: a stranger may have written it, and it may lead out of the folder.
-    found = dict(files_of(folder))
+    paths = dict(files_of(folder))
     for name, digest in expected.items():
-        path = found.get(name)
+        path = paths.get(name)
         if path is None or path.is_symlink():
             yield name, "is missing"
         elif sha256_of(path) != digest:
@@ -129,10 +129,10 @@ def unlisted_files(folder: Path, listed: Mapping[str, str]) -> list[str]:
 
     Hidden and empty ones count, and so do links and pipes.
     """
-    found = set()
+    names = set()
     for part in HASHED_PARTS:
         root = folder / part
         for path in (root, *root.rglob("*")):
             if path.is_symlink() or (path.exists() and not path.is_dir()):
-                found.add(path.relative_to(folder).as_posix())
-    return sorted(found - listed.keys())
+                names.add(path.relative_to(folder).as_posix())
+    return sorted(names - listed.keys())

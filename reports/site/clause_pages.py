@@ -91,7 +91,7 @@ def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
 
 def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[AlikeTargets]:
     """Return what does not plainly conform, the worst first; other brokers come before Apache Kafka."""
-    found: dict[tuple[Verdict, str, str], list[tuple[str, str, str]]] = {}
+    groups: dict[tuple[Verdict, str, str], list[tuple[str, str, str]]] = {}
     for block in blocks_of(folded, 1):
         for column, cell in zip(block.columns, block.cells_of(folded.cells[clause]), strict=True):
             if cell.verdict in WITHOUT_FINDING:
@@ -99,14 +99,14 @@ def findings_of(site: Site, folded: FoldedGrid, clause: str) -> list[AlikeTarget
             reason = next(iter(site.why(cell)), "")
             key = (cell.verdict, column.implementation, without_links(reason))
             page = addresses.cell_page(clause, column.target, cell.worst.listener)
-            found.setdefault(key, []).append((column.name, page, reason))
+            groups.setdefault(key, []).append((column.name, page, reason))
     findings = [
         AlikeTargets(
             verdict=verdict,
             targets=tuple((name, page) for name, page, _ in targets),
             reason=targets[0][2],
         )
-        for (verdict, _, _), targets in found.items()
+        for (verdict, _, _), targets in groups.items()
     ]
     return sorted(findings, key=lambda each: WORST_FIRST.index(each.verdict))
 

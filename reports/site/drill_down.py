@@ -53,8 +53,8 @@ def by_clause(rows: Iterable[Any] | None) -> Mapping[str, list[Any]] | None:
 
 def listeners_of(site: Site) -> tuple[str, ...]:
     """Return the listeners that any target has."""
-    found = {entry.listener for entry in site.folded.grid.targets}
-    return tuple(sorted(found, key=listener_order))
+    listeners = {entry.listener for entry in site.folded.grid.targets}
+    return tuple(sorted(listeners, key=listener_order))
 
 
 def page_of(cell: FoldedCell, listener: ListenerCell) -> str:

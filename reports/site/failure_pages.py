@@ -87,8 +87,8 @@ def write_failures(site: Site) -> None:
         if pair is not None and _SIGNATURE.fullmatch(failure.signature):
             cell, found = pair
             others = neighbours.get(failure.signature, [])
-            said = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(found)
-            _write_failure(site, lookups, failure, cell, said, others)
+            verdict = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(found)
+            _write_failure(site, lookups, failure, cell, verdict, others)
 
 
 def _write_failure(

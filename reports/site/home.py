@@ -177,12 +177,12 @@ def _verdict_of(products: Sequence[Product]) -> Verdict:
     """Return the worst verdict of some products; what does not bind them counts as kept."""
     if any(each.broken for each in products):
         return Verdict.VIOLATES
-    found = {verdict for each in products for verdict in each.counts}
-    if found & set(UNSETTLED_VERDICTS):
+    verdicts = {verdict for each in products for verdict in each.counts}
+    if verdicts & set(UNSETTLED_VERDICTS):
         return Verdict.INCONCLUSIVE
-    if Verdict.KNOWN_VIOLATION in found:
+    if Verdict.KNOWN_VIOLATION in verdicts:
         return Verdict.KNOWN_VIOLATION
-    return Verdict.CONFORMS if Verdict.CONFORMS in found else Verdict.NOT_APPLICABLE
+    return Verdict.CONFORMS if Verdict.CONFORMS in verdicts else Verdict.NOT_APPLICABLE
 
 
 def _kafka_card(products: Sequence[Product], page: str) -> Card:

@@ -86,13 +86,13 @@ def groups_of(results: Sequence[Learned]) -> dict[str, list[Group]]:
 
 def boundaries_of(groups: Sequence[Group]) -> list[Boundary]:
     """Return for each group but the last what distinguishes it from the next one."""
-    found = []
+    boundaries = []
     for newer, older in pairwise(groups):
         word = distinguishing_word(newer.machine, older.machine)
         # Groups are made of machines that differ.
         assert word is not None
-        found.append(Boundary(word=word, newer=newer.machine.run(word)[-1], older=older.machine.run(word)[-1]))
-    return found
+        boundaries.append(Boundary(word=word, newer=newer.machine.run(word)[-1], older=older.machine.run(word)[-1]))
+    return boundaries
 
 
 Render = Callable[..., None]

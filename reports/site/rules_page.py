@@ -59,9 +59,9 @@ def write_rules(site: Site) -> None:
     sources: dict[str, list[RuleRow]] = {}
     for row in rows:
         sources.setdefault(row.clause.source, []).append(row)
-    found = {verdict for row in rows for verdict, _ in row.verdicts}
+    verdicts = {verdict for row in rows for verdict, _ in row.verdicts}
     filters = (
-        ("Verdict", states_of(found)),
+        ("Verdict", states_of(verdicts)),
         ("Level", choices("level", dict.fromkeys(row.clause.level for row in rows))),
         ("Binds", choices("role", dict.fromkeys(row.roles.split(", ")[0] for row in rows))),
         ("Source", choices("source", sources)),

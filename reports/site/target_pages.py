@@ -197,16 +197,16 @@ def found_by(run: GridRun | None) -> str:
 
 def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
     """Yield each failure's page, and what distinguishes it: rule, or operation and release, and listener."""
-    found: dict[str, str] = {}
+    pages: dict[str, str] = {}
     for each in bug.evidence:
         words = (
             f"{each.operation} with {each.target.name}"
             if each.is_operation
             else f"{each.clause.clause}, {each.listener}"
         )
-        found.setdefault(each.page, words)
+        pages.setdefault(each.page, words)
     seen: Counter[str] = Counter()
-    for page, words in found.items():
+    for page, words in pages.items():
         seen[words] += 1
         yield page, words if seen[words] == 1 else f"{words} ({seen[words]})"
 
@@ -256,7 +256,7 @@ def _tried_with(site: Site, release: str) -> list[TriedOperations]:
     index = next((at for at, column in enumerate(folded.columns) if column.target == release), None)
     if index is None:
         return []
-    found = []
+    tried = []
     for _, clauses in folded.sources:
         client = owner_of(clauses[0], release, OPERATION)
         cells = [folded.cells[clause.clause][index] for clause in clauses]
@@ -267,11 +267,11 @@ def _tried_with(site: Site, release: str) -> list[TriedOperations]:
             if each in verdicts and each is not Verdict.NOT_APPLICABLE
         ]
         if words:
-            found.append(
+            tried.append(
                 TriedOperations(
                     client=site.names[client],
                     href=addresses.target_page(client),
                     words=", ".join(words),
                 )
             )
-    return found
+    return tried

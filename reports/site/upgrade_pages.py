@@ -140,10 +140,10 @@ class _Names:
         if "://" in text:
             return linked(text)
         pieces = (_WORD if owner in self.clients else _NAME).split(text)
-        found = [(piece, self._address(piece, owner)) for piece in pieces]
+        links = [(piece, self._address(piece, owner)) for piece in pieces]
         return Markup("").join(
             Markup('<a href="{}{}">{}</a>').format(root, address, piece) if address else piece
-            for piece, address in found
+            for piece, address in links
         )
 
     def _address(self, piece: str, owner: str) -> str:

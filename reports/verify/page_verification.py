@@ -71,10 +71,10 @@ def _take_pictures(published: Path, scratch: Path) -> None:
 def _published_at(published: Path) -> str:
     """Return the address that the grid says it is published at; empty if it says none."""
     try:
-        said = read_foreign_json((published / GRID_FILE).read_bytes())["pages"]
+        pages = read_foreign_json((published / GRID_FILE).read_bytes())["pages"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    return said if isinstance(said, str) else ""
+    return pages if isinstance(pages, str) else ""
 
 
 def _where_it_lay(published: Path, recomputed: Path) -> Grid:

@@ -207,10 +207,10 @@ def rows_of(folder: Path, table: str) -> list[Row]:
 
 
 def _by_key(rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]) -> Mapping[tuple[str, ...], list[Row]]:
-    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    by_key: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        found[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})
+        by_key[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})
     # Rows of one key have no order of their own.
-    for same in found.values():
+    for same in by_key.values():
         same.sort(key=repr)
-    return found
+    return by_key

@@ -125,16 +125,16 @@ def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[
 
     The entry of ApiVersions has the release's own range.
     """
-    found = []
+    entries = []
     for each in listed:
         if each.api_key == API_VERSIONS_KEY:
-            found.append(own[API_VERSIONS_KEY])
+            entries.append(own[API_VERSIONS_KEY])
         elif each.api_key in own:
             lowest = max(each.min_version, own[each.api_key].min_version)
             highest = min(each.max_version, own[each.api_key].max_version)
             if lowest <= highest:
-                found.append(replace(each, min_version=lowest, max_version=highest))
-    return found
+                entries.append(replace(each, min_version=lowest, max_version=highest))
+    return entries
 
 
 def _close(payload: bytes) -> None:

@@ -73,8 +73,8 @@ def _open(browser: Browser, site: Path, picture: Picture) -> Page:
 
 def _navigation(page: Page) -> list[tuple[str, str]]:
     links = page.locator('nav[aria-label="Pages"] a').all()
-    found = ((link.get_attribute("href") or "", link.inner_text()) for link in links)
-    return [(address.removeprefix("../"), title) for address, title in found]
+    entries = ((link.get_attribute("href") or "", link.inner_text()) for link in links)
+    return [(address.removeprefix("../"), title) for address, title in entries]
 
 
 def _first_failure(browser: Browser, site: Path, product: str) -> str:

@@ -65,11 +65,11 @@ def check(paths: tuple[Path, ...], released: Path | None) -> None:
     checked: list[Any] = []
     problems = 0
     for path in paths:
-        found = list(_schemas_in(path))
-        for where, problem in (*_problems_of(path, found), *problems_against(before, found)):
+        schemas_there = list(_schemas_in(path))
+        for where, problem in (*_problems_of(path, schemas_there), *problems_against(before, schemas_there)):
             problems += 1
             click.echo(printable(f"{where}: {problem}"))
-        checked += [each for _, each in found if _has_rules(each)]
+        checked += [each for _, each in schemas_there if _has_rules(each)]
     if not checked:
         raise InvalidFile("there is no schema of a request or response, and none of the request header")
     for line in _summary(checked, problems):

@@ -78,12 +78,12 @@ def test_first_client_id_counts(broker: Broker, first: InstanceIdRequest, later:
         apart = broker.sibling(PLAINTEXT) if broker.has_listener(PLAINTEXT) else broker
         apart.converse([build_request(version=0, client_id=last)])
         poll_until(lambda: _count(path, last), 1, limit_s=SLOWEST_LOG_S)
-        found = poll_until(lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LOG_DELAY_S)
-    if found == (mine, others) != (of_first, 0):
+        counts = poll_until(lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LOG_DELAY_S)
+    if counts == (mine, others) != (of_first, 0):
         raise Unjudged(OTHER_READING)
-    assert found == (of_first, 0), (
-        f"of {len(requests)} requests the log has {found[0]} under the first client id, which counts for {of_first}, "
-        f"and {found[1]} under a later one"
+    assert counts == (of_first, 0), (
+        f"of {len(requests)} requests the log has {counts[0]} under the first client id, which counts for {of_first}, "
+        f"and {counts[1]} under a later one"
     )
 
 
