@@ -113,7 +113,7 @@ def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
 
 FILES = (
     *sorted(Path(str(FOLDER)).glob("*.toml")),
-    *(Path(str(each.folder / each.clauses)) for each in proposals() if each.clauses),
+    *(Path(str(each.clauses)) for each in proposals() if each.clauses),
 )
 
 
