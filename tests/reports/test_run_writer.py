@@ -16,10 +16,10 @@ from reports.command_line.distribution import COMMIT_VARIABLE, commit_of_checkou
 from reports.record_columns import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.recorder import RunRecorder
-from reports.run.run_folder import fault_of_times
 from reports.run.run_writer import PartWriter, new_run_id
 from reports.run_folders.hash_list import WrittenFiles
 from reports.run_folders.run_limits import MAX_FILE_BYTES, fault_of_files
+from reports.run_folders.run_rules import fault_of_times
 from tests.reports.recorders import key_of, recorder_for
 
 
