@@ -16,6 +16,7 @@ from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
 from upgrade.prediction.releases import Release
+from wire.request_log import UNKNOWN_SOFTWARE
 
 EXIT_STATUS = {
     PredictedOutcome.WORKS: 0,
@@ -172,8 +173,16 @@ def report_of(
 def client_name(client: ClientIdentity) -> str:
     """Return how a client is named: its software if it is known, and its client id."""
     software = " ".join(filter(None, (client.software_name, client.software_version)))
+    if client.is_group:
+        return _group_name(client.software_name, software)
     own = "without a client id" if client.client_id is None else f"“{client.client_id}”"
     return f"{software} {own}" if software else f"client {own}"
+
+
+def _group_name(software_name: str | None, software: str) -> str:
+    if software_name is None:
+        return "programs that RequestsPerSec counts"
+    return "programs that name no software" if software_name == UNKNOWN_SOFTWARE else f"programs with {software}"
 
 
 def requests_in_words(row: ClientRow) -> list[str]:
@@ -194,12 +203,13 @@ def sentences(report: WatchReport, *, without: PredictedOutcome | None = None) -
         for each in row.predictions:
             if each.outcome is without:
                 continue
-            about = f"{client_name(row.client)} at {row.client.address}"
+            is_group = row.client.is_group
+            about = client_name(row.client) + ("" if is_group else f" at {row.client.address}")
             why = "; ".join(decision.sentence for decision in each.decisions[:3])
             reason = f": {why}" if why else ": every request that was seen is served"
             words = {
-                PredictedOutcome.WORKS: "works with",
-                PredictedOutcome.BREAKS: "breaks with",
+                PredictedOutcome.WORKS: "work with" if is_group else "works with",
+                PredictedOutcome.BREAKS: "break with" if is_group else "breaks with",
                 PredictedOutcome.CANNOT_SAY: "cannot be predicted for",
             }[each.outcome]
             texts.append(f"{about} {words} {each.release}{reason}.")

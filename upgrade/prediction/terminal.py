@@ -62,7 +62,9 @@ def _narrow_table(report: WatchReport) -> RenderableType:
     """Return lines for each client: name and address, one line per API, and one line per release."""
     parts: list[RenderableType] = []
     for row in report.rows:
-        parts.append(Text(f"{printable(client_name(row.client))} at {address_of(row)}"))
+        parts.append(
+            Text(printable(client_name(row.client)) + ("" if row.client.is_group else f" at {address_of(row)}"))
+        )
         parts += [Text(f"  {each}") for each in requests_in_words(row)]
         outcomes = Table(box=None, show_header=False, pad_edge=False)
         outcomes.add_column(no_wrap=True, overflow="ellipsis")
