@@ -24,6 +24,8 @@ ELECTION_LIMIT_S = 60.0
 """How long the remaining nodes may take to agree on a leader. Measured: 2 to 6 s."""
 WITHOUT_QUORUM_S = 3.0
 """How long one of three is watched after it has answered first: its answers come at once, or with the quorum."""
+RUNS_S = 1.0
+"""How long nodes run before anything else is done with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class _Nodes:
         self._watch = watch
 
     def start(self, *chosen: StartableNode) -> None:
+        """Start some nodes; nothing is waited for."""
         self._note(f"{_named(chosen)} started")
         for node in chosen:
             node.start()
@@ -78,6 +81,7 @@ class _Nodes:
             self._wait(serves, READY_LIMIT_S, f"node {node.node_id} serves no request")
         self.ready_s = self.ready_s or self._watch.now_s - began_s
         self._note(f"{_named(chosen)} ready")
+        self._watch_for(RUNS_S)
 
     def watch_without_quorum(self, node: StartableNode) -> None:
         """Watch a node that cannot have a quorum, until it has answered on some listener and been seen a while."""
@@ -87,10 +91,10 @@ class _Nodes:
             return any(each is not None and each.reply is not Reply.CLOSED for each in last)
 
         self._wait(answers, READY_LIMIT_S, f"node {node.node_id} accepts no connection")
-        until_s = self._watch.now_s + WITHOUT_QUORUM_S
-        self._wait(lambda: self._watch.now_s >= until_s, READY_LIMIT_S, "")
+        self._watch_for(WITHOUT_QUORUM_S)
 
     def end(self, node: StartableNode, number: signal.Signals, *, why: str = "") -> None:
+        """Send a node a signal, and wait until it has ended."""
         self._note(f"{number.name} to node {node.node_id}{why}")
         node.end(number)
         self._note(f"node {node.node_id} has ended")
@@ -112,6 +116,10 @@ class _Nodes:
         self._wait(agreed, ELECTION_LIMIT_S, "the nodes agree on no leader")
         id_ = among[0].leader()
         return next(each for each in among if each.node_id == id_)
+
+    def _watch_for(self, seconds: float) -> None:
+        until_s = self._watch.now_s + seconds
+        self._wait(lambda: self._watch.now_s >= until_s, READY_LIMIT_S, "the clock stands still")
 
     def _serves(self, node: StartableNode, since_s: float) -> bool:
         last = self._watch.last(node.node_id, PLAINTEXT)
