@@ -19,11 +19,12 @@ from conformance.life.sightings import Reply, Sighting
 from conformance.life.stories import QUORUM, Life, life_of
 from fixtures.errors import HarnessError
 from fixtures.registry.targets import Target
-from reference_model.profiles.profile import KRAFT
+from reference_model.profiles.profile import KRAFT, release_order
 from reports.wording.escaping import printable
 from wire.error_codes import ErrorCode
 
 SHOWN_BYTES = 32
+_FIRST_WITH_DYNAMIC_QUORUM = "3.9"
 
 
 @click.command()
@@ -32,27 +33,28 @@ SHOWN_BYTES = 32
     "--quorum",
     "with_quorum",
     is_flag=True,
-    help="three controllers instead of one broker: first one alone, then all; then the leader is killed, the next one "
-    "stopped in order, and the others are",
+    help="three controllers instead of one broker: first one alone, then all; then the leader is killed, and the next "
+    "one shut down",
 )
+@click.option("--dynamic", "is_dynamic", is_flag=True, help="a dynamic quorum, which KRaft has since 3.9")
 @click.option("--json", "is_json", is_flag=True, help="print everything that was seen, with its bytes")
-def life(targets: tuple[str, ...], with_quorum: bool, is_json: bool) -> None:
+def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json: bool) -> None:
     """Judge nodes while they start, have no quorum, and end.
 
     A RELEASE is an id or a glob that `kafka-conformance targets` lists. It is started as a process, and its listeners
     are asked for their versions all the time. A response may be missing, but what is answered has to be right: v0 with
     a table and without an error, and finalized features with their epoch.
 
-    The exit status is 1 if an answer breaks a clause, and 10 if a release did not start or did not end.
+    The exit status is 1 if an answer breaks a clause, and 10 if a release did not start.
     """
     chosen = selected_targets(targets)
     for target in chosen:
-        _check(target, with_quorum=with_quorum)
+        _check(target, with_quorum=with_quorum, is_dynamic=is_dynamic)
     documents, has_violations, failed = [], False, False
     for target in chosen:
         try:
             with status_line(f"{target.id}: starting and ending its nodes"):
-                seen = life_of(target, QUORUM if with_quorum else 1)
+                seen = life_of(target, QUORUM if with_quorum else 1, is_dynamic=is_dynamic)
         except HarnessError as error:
             click.echo(printable(f"{target.id}: {error}"), err=True)
             failed = True
@@ -67,7 +69,7 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_json: bool) -> None:
     raise SystemExit(NOT_JUDGED if failed and not has_violations else int(has_violations))
 
 
-def _check(target: Target, *, with_quorum: bool) -> None:
+def _check(target: Target, *, with_quorum: bool, is_dynamic: bool) -> None:
     """Refuse a target that cannot have this life.
 
     Raises:
@@ -75,8 +77,14 @@ def _check(target: Target, *, with_quorum: bool) -> None:
     """
     if not {"process", "home"} & target.launchers.keys() or not target.handshake:
         raise UnknownName(f"{target.id} is no release with ApiVersions that is started as a process")
-    if with_quorum and target.quorum != KRAFT:
-        raise UnknownName(f"{target.id} has no quorum of controllers: it needs ZooKeeper; leave out --quorum")
+    if (with_quorum or is_dynamic) and target.quorum != KRAFT:
+        raise UnknownName(
+            f"{target.id} has no quorum of controllers: it needs ZooKeeper; leave out --quorum and --dynamic"
+        )
+    if is_dynamic and release_order(target.release) < release_order(_FIRST_WITH_DYNAMIC_QUORUM):
+        raise UnknownName(
+            f"{target.id} has no dynamic quorum, which there is since {_FIRST_WITH_DYNAMIC_QUORUM}; leave out --dynamic"
+        )
 
 
 def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
@@ -86,6 +94,7 @@ def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     events += [(each.at_s, f"   {_in_words(each)}") for each in seen.sightings]
     for at_s, words in sorted(events):
         yield f"{at_s:8.2f} s {words}"
+    yield from (f"note: {printable(each)}" for each in seen.notes)
     for violation in violations:
         sighting = violation.sighting
         where = f"node {sighting.node_id}, {sighting.listener}, after {sighting.at_s:.2f} s"
@@ -123,6 +132,7 @@ def _as_json(seen: Life, violations: Sequence[LifeViolation]) -> dict[str, objec
         "ready_s": round(seen.ready_s, 3),
         "phases": [{"at_s": round(each.at_s, 3), "words": each.words} for each in seen.phases],
         "sightings": [_sighting_as_json(each) for each in seen.sightings],
+        "notes": list(seen.notes),
         "violations": [
             {"clause": each.clause, "sentence": each.sentence, "sighting": _sighting_as_json(each.sighting)}
             for each in violations

@@ -51,3 +51,28 @@ def _violations_of(sighting: Sighting) -> Iterator[LifeViolation]:
     if table is not None and table.finalized_features and table.finalized_features_epoch < 0:
         levels = ", ".join(f"{each.name} {each.max_version_level}" for each in table.finalized_features)
         yield LifeViolation(EPOCH_MONOTONE, sighting, f"v{version} lists finalized features without an epoch: {levels}")
+
+
+def different_levels(sightings: Sequence[Sighting]) -> list[str]:
+    """Return the features of which listeners of one node list different finalized levels, each as a sentence.
+
+    It is a note and no violation: the listeners name different epochs, which prove nothing
+    (FEATURES.same-levels-at-one-epoch).
+
+    Args:
+        sightings: what listeners of nodes answered while nothing changed, one for each listener.
+    """
+    notes = []
+    for node_id in dict.fromkeys(each.node_id for each in sightings):
+        levels = {each.listener: _levels_of(each) for each in sightings if each.node_id == node_id}
+        for feature in sorted({name for of_one in levels.values() for name in of_one}):
+            listed = {listener: of_one.get(feature) for listener, of_one in levels.items()}
+            if len(set(listed.values())) > 1:
+                words = ", ".join(f"{level or 'none'} on {listener}" for listener, level in sorted(listed.items()))
+                notes.append(f"node {node_id} lists different finalized levels of {feature}: {words}")
+    return notes
+
+
+def _levels_of(sighting: Sighting) -> dict[str, int]:
+    table = sighting.table
+    return {} if table is None else {each.name: each.max_version_level for each in table.finalized_features}

@@ -91,11 +91,13 @@ class Watch:
 
     Attributes:
         sightings: what was seen, in the order of time for each listener and version.
+        newest_version: the newest version that is asked for.
     """
 
     def __init__(self, newest_version: int) -> None:
         """Prepare to ask in v0 and, if it lists features, in this version."""
         self.sightings: list[Sighting] = []
+        self.newest_version = newest_version
         self._versions = (0, newest_version) if newest_version >= FIRST_FLEXIBLE_VERSION else (0,)
         self._began = time.monotonic()
         self._over = threading.Event()

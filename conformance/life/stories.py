@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from conformance.life.judging import different_levels
 from conformance.life.sightings import Reply, Sighting, Watch, wait_until
 from fixtures.errors import BrokerDidNotStart
-from fixtures.launchers.nodes import StartableNode, startable_nodes
+from fixtures.launchers.nodes import ENDING_LIMIT_S, StartableNode, startable_nodes
 from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import profile_of
@@ -50,12 +51,14 @@ class Life:
         phases: what was done with them.
         sightings: what they did with requests.
         ready_s: how long the first start took, from the process to the first successful response of a broker.
+        notes: what no clause decides, each a sentence.
     """
 
     target: str
     phases: tuple[Phase, ...]
     sightings: tuple[Sighting, ...]
     ready_s: float
+    notes: tuple[str, ...] = ()
 
 
 class _Nodes:
@@ -63,6 +66,7 @@ class _Nodes:
 
     def __init__(self, nodes: Sequence[StartableNode], watch: Watch) -> None:
         self.phases: list[Phase] = []
+        self.notes: list[str] = []
         self.ready_s = 0.0
         self._nodes = nodes
         self._watch = watch
@@ -82,6 +86,7 @@ class _Nodes:
         self.ready_s = self.ready_s or self._watch.now_s - began_s
         self._note(f"{_named(chosen)} ready")
         self._watch_for(RUNS_S)
+        self.notes += different_levels([last for node in chosen for last in self._newest_of(node)])
 
     def watch_without_quorum(self, node: StartableNode) -> None:
         """Watch a node that cannot have a quorum, until it has answered on some listener and been seen a while."""
@@ -96,8 +101,9 @@ class _Nodes:
     def end(self, node: StartableNode, number: signal.Signals, *, why: str = "") -> None:
         """Send a node a signal, and wait until it has ended."""
         self._note(f"{number.name} to node {node.node_id}{why}")
-        node.end(number)
-        self._note(f"node {node.node_id} has ended")
+        has_ended = node.end(number)
+        late = f"did not end within {ENDING_LIMIT_S:g} s, and was killed"
+        self._note(f"node {node.node_id} {'has ended' if has_ended else late}")
 
     def end_leader(self, number: signal.Signals) -> StartableNode:
         """End the leader and wait until the others have another one; return the node that has ended."""
@@ -109,17 +115,23 @@ class _Nodes:
         return leader
 
     def _agreed_leader(self, among: Sequence[StartableNode]) -> StartableNode:
-        def agreed() -> bool:
-            leaders = {each.leader() for each in among}
-            return len(leaders) == 1 and leaders <= {each.node_id for each in among}
+        found: list[StartableNode] = []
 
-        self._wait(agreed, ELECTION_LIMIT_S, "the nodes agree on no leader")
-        id_ = among[0].leader()
-        return next(each for each in among if each.node_id == id_)
+        def agree() -> bool:
+            named = {each.leader() for each in among}
+            found[:] = [each for each in among if named == {each.node_id}]
+            return bool(found)
+
+        self._wait(agree, ELECTION_LIMIT_S, "the nodes agree on no leader")
+        return found[0]
 
     def _watch_for(self, seconds: float) -> None:
         until_s = self._watch.now_s + seconds
         self._wait(lambda: self._watch.now_s >= until_s, READY_LIMIT_S, "the clock stands still")
+
+    def _newest_of(self, node: StartableNode) -> list[Sighting]:
+        last = (self._watch.last(node.node_id, listener, self._watch.newest_version) for listener in node.addresses)
+        return [each for each in last if each is not None]
 
     def _serves(self, node: StartableNode, since_s: float) -> bool:
         last = self._watch.last(node.node_id, PLAINTEXT)
@@ -141,25 +153,32 @@ def _named(nodes: Sequence[StartableNode]) -> str:
     return ("node " if len(nodes) == 1 else "nodes ") + ", ".join(str(each.node_id) for each in nodes)
 
 
-def life_of(target: Target, number: int) -> Life:
+def life_of(target: Target, number: int, *, is_dynamic: bool = False) -> Life:
     """Start and end the nodes of a target, and return what was seen meanwhile.
 
     Args:
         target: a release that is started as a process.
         number: 1 for a single broker, 3 for a quorum of three.
+        is_dynamic: whether the quorum is a dynamic one.
 
     Raises:
         HarnessError: they do not start or do not end.
     """
     newest = profile_of(target.release, quorum=target.quorum).traits.api_versions_max
     watch = Watch(newest)
-    with startable_nodes(target, number) as nodes:
+    with startable_nodes(target, number, is_dynamic=is_dynamic) as nodes:
         told = _Nodes(nodes, watch)
         listeners = [(node.node_id, name, address) for node in nodes for name, address in node.addresses.items()]
         with watch.of(listeners):
             (_quorum if number == QUORUM else _one)(told, nodes)
     sightings = sorted(watch.sightings, key=lambda each: each.at_s)
-    return Life(target=target.id, phases=tuple(told.phases), sightings=tuple(sightings), ready_s=told.ready_s)
+    return Life(
+        target=target.id,
+        phases=tuple(told.phases),
+        sightings=tuple(sightings),
+        ready_s=told.ready_s,
+        notes=tuple(dict.fromkeys(told.notes)),
+    )
 
 
 def _one(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
@@ -172,7 +191,7 @@ def _one(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
 
 
 def _quorum(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
-    """One of three has no quorum; then all run, the leader is killed, the next one shut down, and then the others."""
+    """One of three has no quorum; then all run, the leader is killed, and after its return the next one shut down."""
     first, *others = nodes
     told.start(first)
     told.watch_without_quorum(first)
@@ -181,8 +200,4 @@ def _quorum(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
     killed = told.end_leader(signal.SIGKILL)
     told.start(killed)
     told.wait_until_ready(killed)
-    stopped = told.end_leader(signal.SIGTERM)
-    for node in nodes:
-        if node is not stopped:
-            # The last one has no quorum, and may not be able to end in order.
-            told.end(node, signal.SIGTERM if node is not nodes[-1] else signal.SIGKILL)
+    told.end_leader(signal.SIGTERM)

@@ -43,7 +43,7 @@ def life_with(*sightings: Sighting) -> Life:
 )
 def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was done and seen is in the order of time; violations come last, and decide the exit status."""
-    monkeypatch.setattr(life_command, "life_of", lambda *_: life_with(seen))
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
     ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
     lines = ran.stdout.splitlines()
     assert lines[:2] == ["apache-kafka-4.4.0: ready after 1.5 s", "    1.00 s -- SIGTERM to node 1"]
@@ -53,7 +53,7 @@ def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypa
 
 def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each release is an entry of a list."""
-    monkeypatch.setattr(life_command, "life_of", lambda *_: life_with(sighting(Reply.ANSWERED, FAILED)))
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(sighting(Reply.ANSWERED, FAILED)))
     (document,) = json.loads(CliRunner().invoke(life, ["apache-kafka-4.4.0", "--json"]).stdout)
     (seen,) = document["sightings"]
     assert seen["bytes"] == FAILED.hex()
@@ -69,7 +69,7 @@ def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was found out about it."""
 
-    def fails(*_: object) -> Life:
+    def fails(*_: object, **__: object) -> Life:
         raise BrokerDidNotStart("node 1 has ended")
 
     monkeypatch.setattr(life_command, "life_of", fails)
@@ -83,6 +83,7 @@ def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyP
         (["no-such-release"], "no-such-release"),
         (["reference"], "reference is no release with ApiVersions that is started as a process"),
         (["apache-kafka-0.9.0.1"], "is no release with ApiVersions"),
+        (["apache-kafka-3.8.1", "--dynamic"], "has no dynamic quorum, which there is since 3.9"),
         (["apache-kafka-2.8.2", "--quorum"], "apache-kafka-2.8.2 has no quorum of controllers"),
     ],
 )

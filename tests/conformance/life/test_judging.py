@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from conformance.life.judging import violations_in
+from conformance.life.judging import different_levels, violations_in
 from conformance.life.sightings import Reply, Sighting
 from wire.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from wire.codec import encode
@@ -76,6 +78,17 @@ def test_violations_are_in_the_order_of_time() -> None:
     """Listeners are watched by threads, so sightings may come in any order."""
     late, early = sighting(0, FAILED_V0, at_s=2.0), sighting(4, FAILED_V4, at_s=1.0)
     assert [each.sighting.at_s for each in violations_in([late, early])] == [1.0, 2.0]
+
+
+def test_different_levels_of_one_node_are_noted() -> None:
+    """Controllers of 3.9.0 with a dynamic quorum leave kraft.version out, and its brokers list it (KAFKA-18920)."""
+    broker = replace(sighting(4, WITH_EPOCH), listener="plaintext")
+    controller = sighting(4, NOTHING)
+    assert different_levels([broker, controller]) == [
+        "node 1 lists different finalized levels of metadata.version: none on controller, 7 on plaintext"
+    ]
+    assert different_levels([broker, replace(broker, listener="controller")]) == []
+    assert different_levels([broker, replace(controller, node_id=2)]) == []
 
 
 def test_a_moving_epoch_is_no_difference() -> None:
