@@ -1,7 +1,7 @@
-"""Judges what a node did while it started, ran and ended, by clauses that hold at any time.
+"""Judges what nodes answered while they started, ran and ended.
 
-A node may refuse or close a connection whenever it cannot serve it. What it answers has to be right, because clients
-and upgrade tools believe it.
+The clauses are some that hold at any time. A node may refuse or close a connection whenever it cannot serve it. What it
+answers has to be right, because clients and upgrade tools believe it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
     """Return the answers that break a clause, in the order of time.
 
     - v0 is answered with error 0 and a table, or the connection is refused or closed; so is every served version.
-    - Whoever lists finalized features also names their epoch; without one nobody has finalized them.
+    - Whoever lists finalized features also names their epoch; without one nothing is finalized.
     """
     found = [violation for each in sightings for violation in _violations_of(each)]
     return sorted(found, key=lambda violation: violation.sighting.at_s)

@@ -1,4 +1,4 @@
-"""What a node does with ApiVersions requests, seen again and again while it starts, runs and ends.
+"""What nodes do with ApiVersions requests while they start, run and end.
 
 A thread for each listener asks in turns in v0, which every client falls back to, and in the newest version that lists
 features. Each request has a connection of its own. A sighting is kept if it differs from the one before, so a node that

@@ -1,4 +1,4 @@
-"""Stories of nodes: which are started and ended, in which order, while they are watched.
+"""Stories of nodes: the order in which they start and end while they are watched.
 
 One story is about a single broker, the other one about three controllers, each of which is a broker as well: one of
 three has no quorum, and a quorum loses its leader twice.
@@ -30,7 +30,7 @@ RUNS_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class LifePhase:
     """A part of a story.
 
     Attributes:
@@ -55,7 +55,7 @@ class Life:
     """
 
     target: str
-    phases: tuple[Phase, ...]
+    phases: tuple[LifePhase, ...]
     sightings: tuple[Sighting, ...]
     ready_s: float
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class _Nodes:
     """The nodes of a target, and what was done with them."""
 
     def __init__(self, nodes: Sequence[StartableNode], watch: Watch) -> None:
-        self.phases: list[Phase] = []
+        self.phases: list[LifePhase] = []
         self.notes: list[str] = []
         self.ready_s = 0.0
         self._nodes = nodes
@@ -146,7 +146,7 @@ class _Nodes:
             raise BrokerDidNotStart(f"{otherwise} for {limit_s:g} s; try again when the machine is less busy")
 
     def _note(self, words: str) -> None:
-        self.phases.append(Phase(at_s=self._watch.now_s, words=words))
+        self.phases.append(LifePhase(at_s=self._watch.now_s, words=words))
 
 
 def _named(nodes: Sequence[StartableNode]) -> str:

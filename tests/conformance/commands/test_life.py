@@ -1,4 +1,4 @@
-"""`life` shows what nodes did while they started and ended, and refuses what cannot have such a life."""
+"""`life` shows what nodes did while they started and ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from conformance.commands import life as life_command
 from conformance.commands.life import life
 from conformance.life.sightings import Reply, Sighting
-from conformance.life.stories import Life, Phase, life_of
+from conformance.life.stories import Life, LifePhase, life_of
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import newest_release
 
@@ -25,7 +25,7 @@ def sighting(reply: Reply, payload: bytes = b"") -> Sighting:
 
 def life_with(*sightings: Sighting) -> Life:
     """Return a life in which these were seen."""
-    phases = (Phase(at_s=1.0, words="SIGTERM to node 1"),)
+    phases = (LifePhase(at_s=1.0, words="SIGTERM to node 1"),)
     return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings, ready_s=1.5)
 
 

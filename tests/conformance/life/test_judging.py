@@ -1,4 +1,4 @@
-"""Answers that break a clause are found, whatever state a node is in; missing ones are allowed."""
+"""Wrong answers are found in every state of a node; missing ones are allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listeners are watched until something differs, and what they do not answer is told apart."""
+"""What listeners do is kept when it differs from before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def serve(peer: Peer) -> None:
     peer.socket.sendall(answer(correlation_id))
 
 
-def test_reply_of_a_listener_is_told_apart() -> None:
+def test_replies_of_listeners_are_distinguished() -> None:
     """It answers, closes, or stays silent."""
     with scripted_server(serve) as server:
         reply, payload = reply_of(server.address, 0)
