@@ -162,42 +162,42 @@ def life_of(target: Target, number: int, *, is_dynamic: bool = False) -> Life:
         is_dynamic: whether the quorum is a dynamic one.
 
     Raises:
-        HarnessError: they do not start or do not end.
+        HarnessError: they do not start.
     """
     newest = profile_of(target.release, quorum=target.quorum).traits.api_versions_max
     watch = Watch(newest)
     with startable_nodes(target, number, is_dynamic=is_dynamic) as nodes:
-        told = _Nodes(nodes, watch)
+        story = _Nodes(nodes, watch)
         listeners = [(node.node_id, name, address) for node in nodes for name, address in node.addresses.items()]
         with watch.of(listeners):
-            (_quorum if number == QUORUM else _one)(told, nodes)
+            (_quorum if number == QUORUM else _one)(story, nodes)
     sightings = sorted(watch.sightings, key=lambda each: each.at_s)
     return Life(
         target=target.id,
-        phases=tuple(told.phases),
+        phases=tuple(story.phases),
         sightings=tuple(sightings),
-        ready_s=told.ready_s,
-        notes=tuple(dict.fromkeys(told.notes)),
+        ready_s=story.ready_s,
+        notes=tuple(dict.fromkeys(story.notes)),
     )
 
 
-def _one(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
+def _one(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
     """A broker starts and is shut down in order, starts again, and is killed."""
     (node,) = nodes
     for number in (signal.SIGTERM, signal.SIGKILL):
-        told.start(node)
-        told.wait_until_ready(node)
-        told.end(node, number)
+        story.start(node)
+        story.wait_until_ready(node)
+        story.end(node, number)
 
 
-def _quorum(told: _Nodes, nodes: Sequence[StartableNode]) -> None:
+def _quorum(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
     """One of three has no quorum; then all run, the leader is killed, and after its return the next one shut down."""
     first, *others = nodes
-    told.start(first)
-    told.watch_without_quorum(first)
-    told.start(*others)
-    told.wait_until_ready(*nodes)
-    killed = told.end_leader(signal.SIGKILL)
-    told.start(killed)
-    told.wait_until_ready(killed)
-    told.end_leader(signal.SIGTERM)
+    story.start(first)
+    story.watch_without_quorum(first)
+    story.start(*others)
+    story.wait_until_ready(*nodes)
+    killed = story.end_leader(signal.SIGKILL)
+    story.start(killed)
+    story.wait_until_ready(killed)
+    story.end_leader(signal.SIGTERM)

@@ -106,7 +106,8 @@ class ObservedRequests:
         are_incomplete: whether clients were left out, so that nothing can be said of all of them.
         tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API
             key.
-        served: the newest version of each API that brokers are known to serve, from sources that have no tables.
+        served: from sources without tables, by API key and version of a request: the newest version of the API that a
+            broker is known to serve that served this one.
     """
 
     def __init__(self) -> None:
@@ -115,7 +116,7 @@ class ObservedRequests:
         self.limits: dict[str, None] = {}
         self.are_incomplete = False
         self.tables: dict[str, dict[int, tuple[int, int]]] = {}
-        self.served: dict[int, int] = {}
+        self.served: dict[tuple[int, int], int] = {}
 
     def add(
         self,
@@ -161,9 +162,10 @@ class ObservedRequests:
         if len(self.limits) < MAX_NOTES:
             self.limits[sentence] = None
 
-    def note_served(self, api_key: int, api_version: int) -> None:
-        """Remember that the brokers serve a version."""
-        self.served[api_key] = max(api_version, self.served.get(api_key, 0))
+    def note_served(self, api_key: int, api_version: int, newest: int) -> None:
+        """Remember that a broker that served a request also serves a version of the same API."""
+        request = api_key, api_version
+        self.served[request] = max(newest, self.served.get(request, newest))
 
     @property
     def versions_of_all(self) -> Ranges:

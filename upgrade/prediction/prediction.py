@@ -100,9 +100,15 @@ def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges,
     decisions = [*_about_versions(about_versions, watched, release)]
     asks = observed.asks(client)
     for api_key, versions_of_api in versions.items():
-        offered = _offered(api_key, observed, watched)
         decisions += [
-            _refused(api_key, version, [version] if client.is_group else versions_of_api, asks, offered, release)
+            _refused(
+                api_key,
+                version,
+                [version] if client.is_group else versions_of_api,
+                asks,
+                _offered(api_key, version, observed, watched),
+                release,
+            )
             for version in versions_of_api
             if not release.serves(api_key, version)
         ]
@@ -167,11 +173,12 @@ def _unsure(api_key: int, api_version: int, sentence: str) -> Decision:
     )
 
 
-def _offered(api_key: int, observed: ObservedRequests, watched: Ranges) -> _Offered | None:
+def _offered(api_key: int, version: int, observed: ObservedRequests, watched: Ranges) -> _Offered | None:
     """Return what is known of the watched brokers' versions of an API, by their tables or by what they served."""
     if api_key in watched:
         return _Offered(watched[api_key].highest, is_newest=True)
-    return _Offered(observed.served[api_key], is_newest=False) if api_key in observed.served else None
+    newest = observed.served.get((api_key, version))
+    return None if newest is None else _Offered(newest, is_newest=False)
 
 
 def _refused(

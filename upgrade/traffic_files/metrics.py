@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -68,16 +68,17 @@ def read_metrics(sources: Sequence[str], observed: ObservedRequests) -> list[str
     Raises:
         UnusableSource: one of them cannot be read, is no page of metrics or a part of one, or counts no requests.
     """
-    counted: Counter[CountedRequest] = Counter()
+    sentences = dict.fromkeys(LIMITS)
     for source in sources:
-        counted += _requests_of(source)
-    return add_counted(counted, observed)
+        sentences |= dict.fromkeys(add_counted(_requests_of(source), observed))
+    return list(sentences)
 
 
 def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequests) -> list[str]:
-    """Add what pages count to observed requests, and return the sentences of `read_metrics`."""
+    """Add what a broker's page counts to observed requests, and return sentences about what was left out."""
     left_out: dict[str, None] = {}
     with_software = {_request(each) for each in counted if each.software_name is not None}
+    newest = _newest_served(counted)
     for each, times in counted.items():
         api_key, api_version = _request(each)
         is_named = each.software_name is not None
@@ -89,14 +90,25 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
         if is_between_brokers(api_key, api_version):
             left_out[BROKERS_LEFT_OUT] = None
             continue
-        # A version that is called deprecated has a newer one.
-        observed.note_served(api_key, api_version + is_named)
+        observed.note_served(api_key, api_version, newest[api_key])
         is_counted_with_software = not is_named and (api_key, api_version) in with_software
         # Whoever asks for versions finds out by itself which version of ApiVersions is served.
         if api_key != API_VERSIONS_KEY and not is_counted_with_software:
             software = each.software_name, each.software_version
             observed.add(ClientIdentity(None, "", None, *software, is_group=True), api_key, api_version, times)
-    return [*LIMITS, *left_out]
+    return list(left_out)
+
+
+def _newest_served(counted: Iterable[CountedRequest]) -> Mapping[int | None, int]:
+    """Return the newest version of each API that a broker is known to serve.
+
+    It serves what it counts. A version that it calls deprecated has a newer one.
+    """
+    newest: dict[int | None, int] = {}
+    for each in counted:
+        api_key, api_version = _request(each)
+        newest[api_key] = max(newest.get(api_key, 0), api_version + (each.software_name is not None))
+    return newest
 
 
 def _request(counted: CountedRequest) -> tuple[int | None, int]:

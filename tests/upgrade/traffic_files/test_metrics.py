@@ -166,6 +166,16 @@ def test_pages_of_several_brokers_add_up(tmp_path: Path) -> None:
     assert observed.requests(ALL_OLD) == {(2, 0): 2}
 
 
+def test_newer_version_of_another_broker_proves_nothing(tmp_path: Path) -> None:
+    """While a cluster is upgraded, a program uses less with the older brokers, and knows more."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for page, version in ((old, 0), (new, 7)):
+        page.write_text(f'requests{{request="ListOffsets",version="{version}"}} 1\n')
+    observed = ObservedRequests()
+    read_metrics([str(old), str(new)], observed)
+    assert predict(observed, ALL, {}, release_named("apache-kafka-4.4.0")).outcome is PredictedOutcome.CANNOT_SAY
+
+
 def test_named_software_asks_for_versions(tmp_path: Path) -> None:
     """It has introduced itself by asking; nothing is known of other programs."""
     observed, _ = observed_in(tmp_path, PAGE)
