@@ -48,6 +48,7 @@ _PROPOSALS = {
     "KIP-511": "KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers",
     "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",
     "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
+    "KIP-896": "KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0",
     "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",
     "KIP-1242": "KIP-1242%3A+Detection+and+handling+of+misrouted+connections",
 }

@@ -61,6 +61,11 @@ def _readable_request(api_key: int) -> Request:
 METADATA = _readable_request(api_keys.METADATA_KEY)
 """A Metadata request for all topics."""
 LIST_GROUPS = _readable_request(api_keys.LIST_GROUPS_KEY)
+DESCRIBE_CONFIGS = tuple(
+    build_bare_request(api_keys.DESCRIBE_CONFIGS_KEY, version, body, broken="")
+    for version, body in enumerate((bytes(4), bytes(5)))
+)
+"""DescribeConfigs v0 and v1 for no resource. v0 is deprecated since 3.7, and gone since 4.0."""
 VOTE, ENVELOPE, BROKER_HEARTBEAT = map(
     _readable_request, (api_keys.VOTE_KEY, api_keys.ENVELOPE_KEY, api_keys.BROKER_HEARTBEAT_KEY)
 )

@@ -23,6 +23,7 @@ WHILE_OPEN = "while its connections are open"
 ONCE_CLOSED = "after its connections are closed"
 AFTER_FIRST_NAME = "after the first name"
 AFTER_EARLY_NAME = "after a name before authentication"
+AFTER_REQUESTS = "after DescribeConfigs v0, which may be deprecated, and v1, which is not"
 STILL_THERE = "the metric is still there"
 IN_THE_LOG = "the request log"
 
@@ -61,6 +62,19 @@ def wrong_count(counted: Counts, expected: Counts) -> str:
 def remaining_gauge(broker: Broker, software: Software) -> str:
     """Return what is wrong with a metric that has to be gone, by the text of the KIP."""
     return STILL_THERE if gauges(broker, software.name) else ""
+
+
+def miscounted_requests(broker: Broker, software: Software, expected: dict[str, str] | None) -> str:
+    """Return what is wrong with the count of a client software's requests in deprecated versions.
+
+    `expected` has the keys of the only bean that there has to be, which counts one request; None for no bean.
+    """
+    assert broker.running.metrics_url is not None
+    beans = deprecated_requests_of(broker.running.metrics_url, software.name)
+    counted = [(dict(keys_of(bean)), count) for bean, count in beans.items()]
+    if counted == ([] if expected is None else [(expected, 1)]):
+        return ""
+    return f"the metric has {printable(str(beans))}, but {'no bean' if expected is None else expected} is right"
 
 
 def assert_soon(read: Callable[[], str], *, software: Software, when: str) -> None:
@@ -129,6 +143,36 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
     if broker.profile.traits.unused_metrics_removed:
         gone = partial(remaining_gauge, broker, software)
         assert_soon(gone, software=software, when=ONCE_CLOSED)
+
+
+@pytest.mark.needs("metrics", "deprecated_requests", "other_apis")
+@pytest.mark.listeners(PLAINTEXT)
+@pytest.mark.clause("KIP-896.deprecated-requests-metric")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+def test_deprecated_requests_are_counted_by_software(broker: Broker, version: int) -> None:
+    """The metric counts a request in a deprecated version under its client software, and no other request."""
+    assume(version <= broker.max_version)
+    deprecated, current = DESCRIBE_CONFIGS
+    listed = [each for each in advertised_table(broker) if each.api_key == DESCRIBE_CONFIGS_KEY]
+    assume(listed)
+    is_served = listed[0].min_version == 0
+    software = Software(fresh_name(), "1.0")
+    named = build_request(version=version, software=software)
+    with broker.connect() as connection:
+        for exchange in connection.converse([named, deprecated, current] if is_served else [named, current]):
+            payload_of(exchange)
+    keys = {
+        "type": "RequestMetrics",
+        "name": "DeprecatedRequestsPerSec",
+        "request": "DescribeConfigs",
+        "version": "0",
+        "clientSoftwareName": software.name,
+        "clientSoftwareVersion": software.version,
+    }
+    wrong = partial(miscounted_requests, broker, software, keys if is_served else None)
+    assert_soon(wrong, software=software, when=AFTER_REQUESTS)
 
 
 @pytest.mark.malformed

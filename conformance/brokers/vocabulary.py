@@ -152,7 +152,7 @@ from fixtures.client.connection import Connection
 from fixtures.client.tls_stream import TlsShape
 from fixtures.client.transport import client_hello
 from fixtures.errors import AuthenticationFailed, HarnessError, TlsRefused
-from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, gauges_of
+from fixtures.kafka_setup.jolokia import ConnectionsBean, Counts, counts_of, deprecated_requests_of, gauges_of, keys_of
 from fixtures.model_processes.tls import tls_records_size
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
@@ -296,6 +296,7 @@ from strategies.odd_requests import (
 )
 from strategies.other_apis import (
     BROKER_HEARTBEAT,
+    DESCRIBE_CONFIGS,
     ENVELOPE,
     LIST_GROUPS,
     METADATA,
@@ -316,7 +317,7 @@ from strategies.refused_requests import HALF_AN_IDENTITY, ILLEGAL_NAME, WRONG_ID
 from strategies.weights import one_branch
 
 # Kafka's protocol
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import API_VERSIONS_KEY, DESCRIBE_CONFIGS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "matrix": _listed("matrix", "Judge many targets or clients, each in a run of its own."),
         "replay": _listed("replay", "Judge stored failures again: do they still fail?"),
         "learn": _listed("learn", "Learn how connections behave, and compare with the model."),
+        "life": _listed("life", "Judge nodes while they start, have no quorum, and end."),
         "changes": _listed("changes", "Find the releases that began to treat bytes differently."),
     },
     "Read results": {

@@ -64,6 +64,12 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
     metavar="FILE",
     help="a request log of a broker to read in place of watching, also rotated and compressed; repeatable",
 )
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="FILE|URL",
+    help="metrics of a broker to read in place of watching: a page of the JMX exporter, or Jolokia's; repeatable",
+)
 @click.option("--follow", is_flag=True, help="read on while request logs grow")
 @click.option(
     "--spark",
@@ -122,6 +128,7 @@ def watch(
     bootstrap_server: str | None,
     captures: tuple[Path, ...],
     request_logs: tuple[str, ...],
+    metrics: tuple[str, ...],
     follow: bool,
     with_spark: bool,
     listen: str,
@@ -136,17 +143,19 @@ def watch(
     """Watch what a program sends; say which releases refuse it.
 
     Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on
-    Ctrl-C, after --time, or with the command. In place of --bootstrap-server, captures or request logs show what was
-    sent. The exit status is 0 if every client works with every release, 1 if one breaks, and 10 if nothing can be said
-    about one. With several releases it is that of the worst one, and one sentence for each says what is known about it.
+    Ctrl-C, after --time, or with the command. In place of --bootstrap-server, captures, request logs or metrics show
+    what was sent. The exit status is 0 if every client works with every release, 1 if one breaks, and 10 if nothing can
+    be said about one. With several releases it is that of the worst one, and one sentence for each says what is known
+    about it.
     """
     asked_about = [_release(each) for each in dict.fromkeys(releases)]
-    if captures or request_logs:
+    if captures or request_logs or metrics:
         _refuse_what_needs_the_proxy()
-        _check_how_files_are_read(captures, request_logs, time_s, follow=follow, with_spark=with_spark)
+        _check_how_files_are_read((*captures, *metrics), request_logs, time_s, follow=follow, with_spark=with_spark)
         files = TrafficFiles(
             captures=captures,
             request_logs=() if with_spark else tuple(map(Path, request_logs)),
+            metrics=metrics,
             counted=count_with_spark(request_logs) if with_spark else None,
             follow=follow,
             time_s=time_s,
@@ -157,7 +166,7 @@ def watch(
     else:
         if follow or with_spark or bootstrap_server is None:
             raise click.UsageError(
-                "give --bootstrap-server to watch as a proxy, or files to read: --pcap, or --request-log, "
+                "give --bootstrap-server to watch as a proxy, or what to read: --pcap, --metrics, or --request-log, "
                 "to which --follow and --spark belong"
             )
         if command and shutil.which(command[0]) is None:
@@ -188,12 +197,12 @@ def _refuse_what_needs_the_proxy() -> None:
     ]
     if options:
         raise click.UsageError(
-            f"{', '.join(options)} cannot be given with --pcap or --request-log, which are read in place of watching"
+            f"{', '.join(options)} cannot be given with --pcap, --request-log or --metrics, which are read in place of watching"
         )
 
 
 def _check_how_files_are_read(
-    captures: Sequence[Path],
+    others: Sequence[object],
     request_logs: Sequence[str],
     time_s: float | None,
     *,
@@ -202,8 +211,8 @@ def _check_how_files_are_read(
 ) -> None:
     if (follow or with_spark) and not request_logs:
         raise click.UsageError("--follow and --spark are about request logs: give --request-log")
-    if with_spark and (follow or captures):
-        raise click.UsageError("--spark reads request logs that are complete: leave out --follow and --pcap")
+    if with_spark and (follow or others):
+        raise click.UsageError("--spark reads request logs that are complete: leave out --follow, --pcap and --metrics")
     if time_s is not None and not follow:
         raise click.UsageError("--time is about watching and following; files are read to their end")
 

@@ -88,6 +88,10 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the suite cannot read the target's metrics, because of the way the target was started",
         is_of_suite=True,
     ),
+    "deprecated_requests": Need(
+        lambda broker: broker.profile.traits.deprecated_requests_counted,
+        "the release has no metric of requests in deprecated versions",
+    ),
     "request_log": Need(
         lambda broker: None not in (broker.running.request_log, broker.running.administration),
         "the suite cannot read the target's request log, because of the way the target was started",

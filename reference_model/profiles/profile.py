@@ -82,6 +82,7 @@ class Traits:
     requests_throttled: bool
     answer_precedes_pause: bool
     unused_metrics_removed: bool
+    deprecated_requests_counted: bool
     sasl_frame_bytes_max: int
     sasl_versions_once: bool
     sasl_handshake_max: int

@@ -62,6 +62,7 @@ SEEN_ELSEWHERE = frozenset(
         "KIP-511.connections-metric",
         "KIP-511.name-attached-to-connection",
         "KIP-511.request-log",
+        "KIP-896.deprecated-requests-metric",
         "PROXY.broken-upstream-closes",
         "PROXY.requests-unchanged",
         "PROXY.software-name-arrives",

@@ -48,6 +48,7 @@ DECLARED = {known.clause for known in newest_release().known_violations}
 NEEDS_A_LAUNCHER = (
     "KIP-511.connections-metric",
     "KIP-511.request-log",
+    "KIP-896.deprecated-requests-metric",
     "KIP-35.throttle-time",
 )
 
@@ -86,6 +87,7 @@ OF_THE_LAUNCHER = (
     "KIP-511.connections-metric ",
     "KIP-511.name-attached-to-connection ",
     "KIP-511.request-log ",
+    "KIP-896.deprecated-requests-metric ",
 )
 """What only whoever starts a broker can look at: its quotas, metrics and log."""
 OF_A_RELEASE = ("KIP-35.advertised-version-supported ",)

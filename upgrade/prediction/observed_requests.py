@@ -1,6 +1,6 @@
 """Which requests each client sent, and whether it asks for versions.
 
-The proxy, captures and request logs are the sources. Each says in sentences what it cannot see.
+The proxy, captures, request logs and metrics are the sources. Each says in sentences what it cannot see.
 
 Brokers and controllers are upgraded with their cluster, so they are no clients. A proxy sees no requests that they send
 each other, but a capture and a request log may be full of them.
@@ -18,6 +18,7 @@ import click
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.version_tables import Ranges, intersection
 from wire.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
+from wire.request_log import UNKNOWN_SOFTWARE
 
 MAX_CLIENTS = 2000
 """How many distinct clients are kept; further ones are only counted."""
@@ -43,6 +44,8 @@ class ClientIdentity:
         principal: the user it is authenticated as, if the source knows.
         software_name: its name in ApiVersions, if it has sent one.
         software_version: its version in ApiVersions.
+        is_group: whether it stands for all programs with this software, or for all programs if there is none, because
+            the source does not distinguish them.
     """
 
     client_id: str | None
@@ -50,6 +53,7 @@ class ClientIdentity:
     principal: str | None = None
     software_name: str | None = None
     software_version: str | None = None
+    is_group: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,8 @@ class ObservedRequests:
         are_incomplete: whether clients were left out, so that nothing can be said of all of them.
         tables: what listeners answered to ApiVersions, by the listener's address: lowest and highest version by API
             key.
+        served: from sources without tables, by API key and version of a request: the newest version of the API that a
+            broker is known to serve that served this one.
     """
 
     def __init__(self) -> None:
@@ -110,6 +116,7 @@ class ObservedRequests:
         self.limits: dict[str, None] = {}
         self.are_incomplete = False
         self.tables: dict[str, dict[int, tuple[int, int]]] = {}
+        self.served: dict[tuple[int, int], int] = {}
 
     def add(
         self,
@@ -155,6 +162,11 @@ class ObservedRequests:
         if len(self.limits) < MAX_NOTES:
             self.limits[sentence] = None
 
+    def note_served(self, api_key: int, api_version: int, newest: int) -> None:
+        """Remember that a broker that served a request also serves a version of the same API."""
+        request = api_key, api_version
+        self.served[request] = max(newest, self.served.get(request, newest))
+
     @property
     def versions_of_all(self) -> Ranges:
         """The versions that all listeners of brokers listed; empty if none was seen. Controllers are left out."""
@@ -174,8 +186,10 @@ class ObservedRequests:
         """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
 
         A client may ask on its first connection alone. So what has the same client id and address counts as the same
-        client.
+        client. Programs of a group that have introduced themselves did so in a request that asks.
         """
+        if client.is_group:
+            return True if client.software_name not in (None, UNKNOWN_SOFTWARE) else None
         same = self._alike[client.client_id, client.address]
         if any(each.asked for each in same):
             return True
@@ -183,6 +197,6 @@ class ObservedRequests:
 
 
 class UnusableSource(click.ClickException):
-    """A capture or a log that was named does not exist, cannot be opened, or is something else."""
+    """A capture, a log or a page of metrics that was named does not exist, cannot be opened, or is something else."""
 
     exit_code = 4

@@ -5,7 +5,7 @@ The prediction uses what that release serves and refuses.
 The rule in short: a request that the release serves is no problem, because the client can send it again. One that it
 refuses breaks a client that cannot send another version: one that never asks which versions there are, or that knows no
 newer version. It knows no newer one if it used less than the watched broker serves. A client that used the broker's own
-maximum may know more.
+maximum may know more. Of a group of programs each version may be another program's, so each is judged by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.release_tables import missing_feature
@@ -34,6 +35,13 @@ WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOu
 
 
 _NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
+
+
+class _Offered(NamedTuple):
+    """The newest version of an API that the watched brokers are known to serve, and whether they serve no newer one."""
+
+    newest: int
+    is_newest: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +101,14 @@ def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges,
     asks = observed.asks(client)
     for api_key, versions_of_api in versions.items():
         decisions += [
-            _refused(api_key, version, versions_of_api, asks, watched, release)
+            _refused(
+                api_key,
+                version,
+                [version] if client.is_group else versions_of_api,
+                asks,
+                _offered(api_key, version, observed, watched),
+                release,
+            )
             for version in versions_of_api
             if not release.serves(api_key, version)
         ]
@@ -158,12 +173,20 @@ def _unsure(api_key: int, api_version: int, sentence: str) -> Decision:
     )
 
 
+def _offered(api_key: int, version: int, observed: ObservedRequests, watched: Ranges) -> _Offered | None:
+    """Return what is known of the watched brokers' versions of an API, by their tables or by what they served."""
+    if api_key in watched:
+        return _Offered(watched[api_key].highest, is_newest=True)
+    newest = observed.served.get((api_key, version))
+    return None if newest is None else _Offered(newest, is_newest=False)
+
+
 def _refused(
     api_key: int,
     version: int,
     seen: Sequence[int],
     asks: bool | None,
-    watched: Ranges,
+    offered: _Offered | None,
     release: Release,
 ) -> Decision:
     """Return what a refused request means for a client.
@@ -173,7 +196,7 @@ def _refused(
     if asks is False:
         outcome, why = _NEVER_ASKS
     else:
-        outcome, why = _what_client_that_asks_can_do(api_key, seen, watched, release)
+        outcome, why = _what_client_that_asks_can_do(api_key, seen, offered, release)
         if asks is None and outcome is PredictedOutcome.CANNOT_SAY:
             # Where both may be, only what holds for both can be said.
             why = "it is not known whether the client asks for versions"
@@ -189,9 +212,9 @@ def _refused(
 
 
 def _what_client_that_asks_can_do(
-    api_key: int, seen: Sequence[int], watched: Ranges, release: Release
+    api_key: int, seen: Sequence[int], offered: _Offered | None, release: Release
 ) -> tuple[PredictedOutcome, str]:
-    served, offered = release.served(api_key), watched.get(api_key)
+    served = release.served(api_key)
     newest = max(seen)
     if served is None:
         return (
@@ -205,13 +228,14 @@ def _what_client_that_asks_can_do(
             PredictedOutcome.CANNOT_SAY,
             f"the client may know v{served.highest} or older as well",
         )
-    if offered is None:
-        return PredictedOutcome.CANNOT_SAY, "which versions the watched broker serves is not known"
-    if newest < offered.highest:
+    if offered is not None and newest < offered.newest:
+        up_to = "up to " if offered.is_newest else ""
         return (
             PredictedOutcome.BREAKS,
-            f"the client knows no newer one: it used v{newest}, and the watched broker serves up to v{offered.highest}",
+            f"the client knows no newer one: it used v{newest}, and the watched broker serves {up_to}v{offered.newest}",
         )
+    if offered is None or not offered.is_newest:
+        return PredictedOutcome.CANNOT_SAY, "which versions the watched broker serves is not known"
     return (
         PredictedOutcome.CANNOT_SAY,
         f"v{newest} is the newest that the watched broker serves, so the client may know newer ones",

@@ -23,6 +23,7 @@ from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity
 from upgrade.prediction.prediction import PredictedOutcome
 from upgrade.prediction.report import ClientRow, WatchReport
+from wire.request_log import UNKNOWN_SOFTWARE
 
 SHOWN_BYTES = 64
 _NO_CLIENT = "No client sent a request, so nothing can be said."
@@ -30,11 +31,6 @@ _VERDICTS = {
     PredictedOutcome.WORKS: Verdict.CONFORMS,
     PredictedOutcome.BREAKS: Verdict.VIOLATES,
     PredictedOutcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
-}
-_WORDS = {
-    PredictedOutcome.WORKS: "works with",
-    PredictedOutcome.BREAKS: "breaks with",
-    PredictedOutcome.CANNOT_SAY: "cannot be predicted for",
 }
 
 
@@ -90,8 +86,16 @@ def clients_table(report: WatchReport) -> TextTable:
 def client_name(client: ClientIdentity) -> str:
     """Return how a client is named: its software if it is known, and its client id."""
     software = " ".join(filter(None, (client.software_name, client.software_version)))
+    if client.is_group:
+        return _group_name(client.software_name, software)
     own = "without a client id" if client.client_id is None else f"“{client.client_id}”"
     return f"{software} {own}" if software else f"client {own}"
+
+
+def _group_name(software_name: str | None, software: str) -> str:
+    if software_name is None:
+        return "programs that RequestsPerSec counts"
+    return "programs that name no software" if software_name == UNKNOWN_SOFTWARE else f"programs with {software}"
 
 
 def requests_in_words(row: ClientRow) -> list[str]:
@@ -109,9 +113,15 @@ def sentences(report: WatchReport) -> list[str]:
         for each in row.predictions:
             if each.outcome is not PredictedOutcome.WORKS:
                 why = "; ".join(decision.sentence for decision in each.decisions[:3])
-                name = f"{client_name(row.client)} at {row.client.address}"
-                texts.append(f"{name} {_WORDS[each.outcome]} {each.release}: {why}.")
+                texts.append(f"{_breaking_client(row.client, each.outcome)} {each.release}: {why}.")
     return texts
+
+
+def _breaking_client(client: ClientIdentity, outcome: PredictedOutcome) -> str:
+    name = client_name(client) + ("" if client.is_group else f" at {client.address}")
+    if outcome is PredictedOutcome.CANNOT_SAY:
+        return f"{name} cannot be predicted for"
+    return f"{name} {'break' if client.is_group else 'breaks'} with"
 
 
 def sentences_about_releases(report: WatchReport) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads captures and request logs, and reports what they mean for releases."""
+"""Reads captures, request logs and metrics; says what they mean for releases."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from upgrade.prediction.observed_requests import ObservedRequests
 from upgrade.prediction.releases import Release
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.traffic_files.captures import read_captures
+from upgrade.traffic_files.metrics import read_metrics
 from upgrade.traffic_files.request_logs import add_counted, follow_request_logs, read_request_logs
 from wire.request_log_counts import LogCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrafficFiles:
-    """Captures and request logs to read.
+    """Captures, request logs and metrics to read.
 
     Attributes:
         captures: packet captures, in the order in which they were written.
         request_logs: request logs of brokers, in any order.
+        metrics: pages of metrics of brokers, one for each broker: files or addresses.
         counted: the counts of another program that has read further request logs; None for none.
         follow: whether to read on while the request logs grow, until a signal.
         time_s: how long to follow them; None for no limit.
@@ -32,6 +34,7 @@ class TrafficFiles:
 
     captures: Sequence[Path] = ()
     request_logs: Sequence[Path] = ()
+    metrics: Sequence[str] = ()
     counted: LogCounts | None = None
     follow: bool = False
     time_s: float | None = None
@@ -81,6 +84,8 @@ def read_files(
     sentences: list[str] = []
     if files.captures:
         sentences += read_captures(files.captures, observed)
+    if files.metrics:
+        sentences += read_metrics(files.metrics, observed)
     if files.request_logs and files.follow:
         with _ended_by_signal(files.time_s) as until:
             sentences += follow_request_logs(files.request_logs, observed, until, on_read)

@@ -57,18 +57,29 @@ def only_connections(gauge: Gauge, number: int) -> dict[str, Any]:
     return {CONNECTIONS: number}
 
 
+@dataclass(frozen=True, slots=True)
+class DeprecatedRequest:
+    """What the metric `DeprecatedRequestsPerSec` counts separately: an API's name, its version and the software."""
+
+    request: str
+    version: int
+    software: ClientSoftware
+
+
 @dataclass(slots=True)
 class ClientMetric:
-    """The metric `connections` while it is queried.
+    """The metrics of client software while they are queried: `connections`, and `DeprecatedRequestsPerSec`.
 
     Attributes:
         counts: what is shown.
         unused: the gauges whose last connection closed a while ago, which are not shown.
+        deprecated: how many requests in deprecated versions came; there are none as long as no version is deprecated.
         attributes: returns the attributes that a bean shows for its number of connections.
     """
 
     counts: Counts = field(default_factory=dict)
     unused: list[Gauge] = field(default_factory=list)
+    deprecated: dict[DeprecatedRequest, int] = field(default_factory=dict)
     attributes: Callable[[Gauge, int], Mapping[str, Any]] = only_connections
 
 

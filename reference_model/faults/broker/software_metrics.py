@@ -10,6 +10,7 @@ from reference_model.broker.model.client_software import (
     CONNECTIONS,
     ClientMetric,
     ClientSoftware,
+    DeprecatedRequest,
     Gauge,
     only_connections,
 )
@@ -92,6 +93,14 @@ def connections_are_two_numbers(metric: ClientMetric) -> None:
 def unused_metrics_stay_at_zero(metric: ClientMetric) -> None:
     """The metric of a client software stays, at zero, after its last connection has closed."""
     metric.counts |= dict.fromkeys(metric.unused, 0)
+
+
+@defect(Stage.METRIC, "KIP-896.deprecated-requests-metric")
+def current_versions_count_as_deprecated(metric: ClientMetric) -> None:
+    """The metric of deprecated requests counts one for all client software that was named lately."""
+    for gauge in (*metric.counts, *metric.unused):
+        if gauge.software != NAMELESS:
+            metric.deprecated[DeprecatedRequest("DescribeConfigs", 1, gauge.software)] = 1
 
 
 @defect(Stage.LOG, "KIP-511.request-log")

@@ -53,6 +53,19 @@ def test_what_spark_counted_gives_the_same(tmp_path: Path, monkeypatch: pytest.M
     assert json.loads(ran.stdout) == json.loads(alone.stdout)
 
 
+def test_metrics_are_read(tmp_path: Path) -> None:
+    """A page of metrics has a row for each software that it names, and its worst row decides."""
+    page = tmp_path / "page"
+    page.write_text(
+        'deprecated_requests{request="Fetch",version="3",clientSoftwareName="old",clientSoftwareVersion="1"} 2\n'
+    )
+    ran = CliRunner().invoke(watch, ["--metrics", str(page), *FOR])
+    assert "programs with old 1 break with apache-kafka-4.4.0: Fetch v3 is refused since 4.0" in " ".join(
+        ran.stdout.split()
+    )
+    assert ran.exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("options", "status", "sentence"),
     [
@@ -62,6 +75,9 @@ def test_what_spark_counted_gives_the_same(tmp_path: Path, monkeypatch: pytest.M
         (["--request-log", "LOG", *BROKER], 2, "--bootstrap-server cannot be"),
         (["--pcap", "LOG", "--follow"], 2, "give --request-log"),
         (["--request-log", "LOG", "--spark", "--follow"], 2, "leave out --follow"),
+        (["--request-log", "LOG", "--spark", "--metrics", "LOG"], 2, "leave out --follow, --pcap and --metrics"),
+        (["--metrics", "LOG", "--listen", "127.0.0.1:1"], 2, "--listen cannot be"),
+        (["--metrics", "LOG"], 4, "is no page of metrics"),
         (["--request-log", "LOG", "--time", "3"], 2, "--time is about watching"),
         (["--request-log", "no-such-file"], 4, "cannot read the request log no-such-file"),
         (["--pcap", "LOG"], 4, "is no packet capture"),

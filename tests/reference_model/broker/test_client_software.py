@@ -14,6 +14,7 @@ from reference_model.broker.model.client_software import (
     ClientMetric,
     ClientSoftware,
     Counts,
+    DeprecatedRequest,
     Gauge,
     software_named,
 )
@@ -181,3 +182,16 @@ def test_request_without_a_readable_name_tells_nothing(data: bytes) -> None:
     """A request with an unreadable body, or of another API, names no software."""
     header = parse_header(memoryview(data[4:]), SMALL.traits)
     assert software_named(data[4:], header, SMALL.traits) is None
+
+
+def test_jolokia_shows_requests_in_deprecated_versions() -> None:
+    """Each has the keys of KIP-896, and is found by its software."""
+    software = ClientSoftware("a", "1")
+    metric = ClientMetric(deprecated={DeprecatedRequest("Fetch", 3, software): 2})
+    path = "/jolokia/read/kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,clientSoftwareName={},*"
+    bean = (
+        "kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=3,"
+        "clientSoftwareName=a,clientSoftwareVersion=1"
+    )
+    assert answer(path.format("a"), metric)["value"] == {bean: {"Count": 2}}
+    assert answer(path.format("b"), metric)["status"] == 404

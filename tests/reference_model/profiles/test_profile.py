@@ -64,6 +64,7 @@ NEWEST = {
     "requests_throttled": True,
     "answer_precedes_pause": True,
     "unused_metrics_removed": False,
+    "deprecated_requests_counted": True,
     "sasl_frame_bytes_max": 524288,
     "sasl_versions_once": True,
     "sasl_handshake_max": 1,
@@ -87,7 +88,7 @@ TRAITS_OF_LINES: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = (
     ),
     (("3.9.0", "3.9", "3.9.2"), {"refused_listed": ()}),
     (("3.7.0", "3.8.1"), {"api_versions_max": 3}),
-    (("3.3.0", "3.6.2"), {"accepted_unlisted": ()}),
+    (("3.3.0", "3.6.2"), {"accepted_unlisted": (), "deprecated_requests_counted": False}),
     (("3.0.0", "3.2.3"), {"accepted_unlisted": ranges((55, 0, 0))}),
     (("2.8.0", "2.8", "2.8.2"), {"accepted_unlisted": ()}),
     (

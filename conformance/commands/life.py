@@ -1,0 +1,151 @@
+"""`life`: judges the nodes of a release while they start, run and end.
+
+It is no run of a role: there are no records and no cells. A run judges brokers that are ready, and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import click
+
+from clauses.exit_statuses import NOT_JUDGED
+from conformance.commands.errors import UnknownName
+from conformance.commands.output_console import status_line
+from conformance.commands.selection import selected_targets
+from conformance.life.judging import LifeViolation, violations_in
+from conformance.life.sightings import Reply, Sighting
+from conformance.life.stories import QUORUM, Life, life_of
+from fixtures.errors import HarnessError
+from fixtures.registry.targets import Target
+from reference_model.profiles.profile import KRAFT, release_order
+from reports.wording.escaping import printable
+from wire.error_codes import ErrorCode
+
+SHOWN_BYTES = 32
+_FIRST_WITH_DYNAMIC_QUORUM = "3.9"
+
+
+@click.command()
+@click.argument("targets", metavar="RELEASE...", nargs=-1, required=True)
+@click.option(
+    "--quorum",
+    "with_quorum",
+    is_flag=True,
+    help="three controllers instead of one broker: first one alone, then all; then the leader is killed, and the next "
+    "one shut down",
+)
+@click.option("--dynamic", "is_dynamic", is_flag=True, help="a dynamic quorum, which KRaft has since 3.9")
+@click.option("--json", "is_json", is_flag=True, help="print everything that was seen, with its bytes")
+def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json: bool) -> None:
+    """Judge nodes while they start, have no quorum, and end.
+
+    A RELEASE is an id or a glob that `kafka-conformance targets` lists. It is started as a process, and its listeners
+    are asked for their versions all the time. A response may be missing, but what is answered has to be right: v0 with
+    a table and without an error, and finalized features with their epoch.
+
+    The exit status is 1 if an answer breaks a clause, and 10 if a release did not start.
+    """
+    chosen = selected_targets(targets)
+    for target in chosen:
+        _check(target, with_quorum=with_quorum, is_dynamic=is_dynamic)
+    documents, has_violations, failed = [], False, False
+    for target in chosen:
+        try:
+            with status_line(f"{target.id}: starting and ending its nodes"):
+                seen = life_of(target, QUORUM if with_quorum else 1, is_dynamic=is_dynamic)
+        except HarnessError as error:
+            click.echo(printable(f"{target.id}: {error}"), err=True)
+            failed = True
+            continue
+        violations = violations_in(seen.sightings)
+        has_violations |= bool(violations)
+        documents.append(_as_json(seen, violations))
+        if not is_json:
+            click.echo("\n".join(_lines(seen, violations)))
+    if is_json:
+        click.echo(json.dumps(documents, indent=1))
+    raise SystemExit(NOT_JUDGED if failed and not has_violations else int(has_violations))
+
+
+def _check(target: Target, *, with_quorum: bool, is_dynamic: bool) -> None:
+    """Refuse a target that cannot have this life.
+
+    Raises:
+        UnknownName: it is started in another way, or has no quorum.
+    """
+    if not {"process", "home"} & target.launchers.keys() or not target.handshake:
+        raise UnknownName(f"{target.id} is no release with ApiVersions that is started as a process")
+    if (with_quorum or is_dynamic) and target.quorum != KRAFT:
+        raise UnknownName(
+            f"{target.id} has no quorum of controllers: it needs ZooKeeper; leave out --quorum and --dynamic"
+        )
+    if is_dynamic and release_order(target.release) < release_order(_FIRST_WITH_DYNAMIC_QUORUM):
+        raise UnknownName(
+            f"{target.id} has no dynamic quorum, which there is since {_FIRST_WITH_DYNAMIC_QUORUM}; leave out --dynamic"
+        )
+
+
+def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
+    """Yield what was done and seen in the order of time, and what broke a clause."""
+    yield f"{seen.target}: ready after {seen.ready_s:.1f} s"
+    events = [(each.at_s, f"-- {each.words}") for each in seen.phases]
+    events += [(each.at_s, f"   {_in_words(each)}") for each in seen.sightings]
+    for at_s, words in sorted(events):
+        yield f"{at_s:8.2f} s {words}"
+    yield from (f"note: {printable(each)}" for each in seen.notes)
+    for violation in violations:
+        sighting = violation.sighting
+        where = f"node {sighting.node_id}, {sighting.listener}, after {sighting.at_s:.2f} s"
+        yield f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}"
+
+
+def _in_words(sighting: Sighting) -> str:
+    return f"node {sighting.node_id} {sighting.listener} v{sighting.api_version}: {_what_it_did(sighting)}"
+
+
+def _what_it_did(sighting: Sighting) -> str:
+    if sighting.reply is not Reply.ANSWERED:
+        return str(sighting.reply)
+    table, code = sighting.table, sighting.error_code
+    if code:
+        return f"{ErrorCode(code).name} ({code})"
+    if table is None:
+        return f"cannot be read: {_beginning(sighting)}"
+    words = f"{len(table.api_keys)} APIs"
+    if table.finalized_features:
+        levels = ", ".join(f"{each.name} {each.max_version_level}" for each in table.finalized_features)
+        epoch = "with" if table.finalized_features_epoch >= 0 else "without"
+        words += f"; finalized {epoch} an epoch: {levels}"
+    return printable(words)
+
+
+def _beginning(sighting: Sighting) -> str:
+    more = " ..." if len(sighting.payload) > SHOWN_BYTES else ""
+    return f"{sighting.payload[:SHOWN_BYTES].hex(' ')}{more}"
+
+
+def _as_json(seen: Life, violations: Sequence[LifeViolation]) -> dict[str, object]:
+    return {
+        "target": seen.target,
+        "ready_s": round(seen.ready_s, 3),
+        "phases": [{"at_s": round(each.at_s, 3), "words": each.words} for each in seen.phases],
+        "sightings": [_sighting_as_json(each) for each in seen.sightings],
+        "notes": list(seen.notes),
+        "violations": [
+            {"clause": each.clause, "sentence": each.sentence, "sighting": _sighting_as_json(each.sighting)}
+            for each in violations
+        ],
+    }
+
+
+def _sighting_as_json(sighting: Sighting) -> dict[str, object]:
+    return {
+        "at_s": round(sighting.at_s, 3),
+        "node_id": sighting.node_id,
+        "listener": sighting.listener,
+        "api_version": sighting.api_version,
+        "reply": sighting.reply.value,
+        "bytes": sighting.payload.hex(),
+    }

@@ -1,0 +1,203 @@
+"""Stories of nodes: the order in which they start and end while they are watched.
+
+One story is about a single broker, the other one about three controllers, each of which is a broker as well: one of
+three has no quorum, and a quorum loses its leader twice.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from conformance.life.judging import different_levels
+from conformance.life.sightings import Reply, Sighting, Watch, wait_until
+from fixtures.errors import BrokerDidNotStart
+from fixtures.launchers.nodes import ENDING_LIMIT_S, StartableNode, startable_nodes
+from fixtures.registry.targets import Target
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.profile import profile_of
+
+QUORUM = 3
+READY_LIMIT_S = 120.0
+ELECTION_LIMIT_S = 60.0
+"""How long the remaining nodes may take to agree on a leader. Measured: 2 to 6 s."""
+WITHOUT_QUORUM_S = 3.0
+"""How long one of three is watched after it has answered first: its answers come at once, or with the quorum."""
+RUNS_S = 1.0
+"""How long nodes run before anything else is done with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifePhase:
+    """A part of a story.
+
+    Attributes:
+        at_s: when it began, in seconds after the first sighting.
+        words: what was done then.
+    """
+
+    at_s: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """What was seen of the nodes of a target.
+
+    Attributes:
+        target: its id.
+        phases: what was done with them.
+        sightings: what they did with requests.
+        ready_s: how long the first start took, from the process to the first successful response of a broker.
+        notes: what no clause decides, each a sentence.
+    """
+
+    target: str
+    phases: tuple[LifePhase, ...]
+    sightings: tuple[Sighting, ...]
+    ready_s: float
+    notes: tuple[str, ...] = ()
+
+
+class _Nodes:
+    """The nodes of a target, and what was done with them."""
+
+    def __init__(self, nodes: Sequence[StartableNode], watch: Watch) -> None:
+        self.phases: list[LifePhase] = []
+        self.notes: list[str] = []
+        self.ready_s = 0.0
+        self._nodes = nodes
+        self._watch = watch
+
+    def start(self, *chosen: StartableNode) -> None:
+        """Start some nodes; nothing is waited for."""
+        self._note(f"{_named(chosen)} started")
+        for node in chosen:
+            node.start()
+
+    def wait_until_ready(self, *chosen: StartableNode) -> None:
+        """Wait until the brokers of some nodes serve requests."""
+        began_s = self.phases[-1].at_s
+        for node in chosen:
+            serves = partial(self._serves, node, began_s)
+            self._wait(serves, READY_LIMIT_S, f"node {node.node_id} serves no request")
+        self.ready_s = self.ready_s or self._watch.now_s - began_s
+        self._note(f"{_named(chosen)} ready")
+        self._watch_for(RUNS_S)
+        self.notes += different_levels([last for node in chosen for last in self._newest_of(node)])
+
+    def watch_without_quorum(self, node: StartableNode) -> None:
+        """Watch a node that cannot have a quorum, until it has answered on some listener and been seen a while."""
+
+        def answers() -> bool:
+            last = [self._watch.last(node.node_id, listener) for listener in node.addresses]
+            return any(each is not None and each.reply is not Reply.CLOSED for each in last)
+
+        self._wait(answers, READY_LIMIT_S, f"node {node.node_id} accepts no connection")
+        self._watch_for(WITHOUT_QUORUM_S)
+
+    def end(self, node: StartableNode, number: signal.Signals, *, why: str = "") -> None:
+        """Send a node a signal, and wait until it has ended."""
+        self._note(f"{number.name} to node {node.node_id}{why}")
+        has_ended = node.end(number)
+        late = f"did not end within {ENDING_LIMIT_S:g} s, and was killed"
+        self._note(f"node {node.node_id} {'has ended' if has_ended else late}")
+
+    def end_leader(self, number: signal.Signals) -> StartableNode:
+        """End the leader and wait until the others have another one; return the node that has ended."""
+        leader = self._agreed_leader(self._nodes)
+        self.end(leader, number, why=", the leader")
+        others = [each for each in self._nodes if each is not leader]
+        new = self._agreed_leader(others)
+        self._note(f"node {new.node_id} leads")
+        return leader
+
+    def _agreed_leader(self, among: Sequence[StartableNode]) -> StartableNode:
+        found: list[StartableNode] = []
+
+        def agree() -> bool:
+            named = {each.leader() for each in among}
+            found[:] = [each for each in among if named == {each.node_id}]
+            return bool(found)
+
+        self._wait(agree, ELECTION_LIMIT_S, "the nodes agree on no leader")
+        return found[0]
+
+    def _watch_for(self, seconds: float) -> None:
+        until_s = self._watch.now_s + seconds
+        self._wait(lambda: self._watch.now_s >= until_s, READY_LIMIT_S, "the clock stands still")
+
+    def _newest_of(self, node: StartableNode) -> list[Sighting]:
+        last = (self._watch.last(node.node_id, listener, self._watch.newest_version) for listener in node.addresses)
+        return [each for each in last if each is not None]
+
+    def _serves(self, node: StartableNode, since_s: float) -> bool:
+        last = self._watch.last(node.node_id, PLAINTEXT)
+        return last is not None and last.at_s >= since_s and last.error_code == 0
+
+    def _wait(self, holds: Callable[[], bool], limit_s: float, otherwise: str) -> None:
+        def check() -> None:
+            for node in self._nodes:
+                node.check_runs()
+
+        if not wait_until(holds, limit_s=limit_s, check=check):
+            raise BrokerDidNotStart(f"{otherwise} for {limit_s:g} s; try again when the machine is less busy")
+
+    def _note(self, words: str) -> None:
+        self.phases.append(LifePhase(at_s=self._watch.now_s, words=words))
+
+
+def _named(nodes: Sequence[StartableNode]) -> str:
+    return ("node " if len(nodes) == 1 else "nodes ") + ", ".join(str(each.node_id) for each in nodes)
+
+
+def life_of(target: Target, number: int, *, is_dynamic: bool = False) -> Life:
+    """Start and end the nodes of a target, and return what was seen meanwhile.
+
+    Args:
+        target: a release that is started as a process.
+        number: 1 for a single broker, 3 for a quorum of three.
+        is_dynamic: whether the quorum is a dynamic one.
+
+    Raises:
+        HarnessError: they do not start.
+    """
+    newest = profile_of(target.release, quorum=target.quorum).traits.api_versions_max
+    watch = Watch(newest)
+    with startable_nodes(target, number, is_dynamic=is_dynamic) as nodes:
+        story = _Nodes(nodes, watch)
+        listeners = [(node.node_id, name, address) for node in nodes for name, address in node.addresses.items()]
+        with watch.of(listeners):
+            (_quorum if number == QUORUM else _one)(story, nodes)
+    sightings = sorted(watch.sightings, key=lambda each: each.at_s)
+    return Life(
+        target=target.id,
+        phases=tuple(story.phases),
+        sightings=tuple(sightings),
+        ready_s=story.ready_s,
+        notes=tuple(dict.fromkeys(story.notes)),
+    )
+
+
+def _one(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
+    """A broker starts and is shut down in order, starts again, and is killed."""
+    (node,) = nodes
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        story.start(node)
+        story.wait_until_ready(node)
+        story.end(node, number)
+
+
+def _quorum(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
+    """One of three has no quorum; then all run, the leader is killed, and after its return the next one shut down."""
+    first, *others = nodes
+    story.start(first)
+    story.watch_without_quorum(first)
+    story.start(*others)
+    story.wait_until_ready(*nodes)
+    killed = story.end_leader(signal.SIGKILL)
+    story.start(killed)
+    story.wait_until_ready(killed)
+    story.end_leader(signal.SIGTERM)

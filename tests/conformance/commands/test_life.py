@@ -1,0 +1,113 @@
+"""`life` shows what nodes did while they started and ended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands import life as life_command
+from conformance.commands.life import life
+from conformance.life.sightings import Reply, Sighting
+from conformance.life.stories import Life, LifePhase, life_of
+from fixtures.errors import BrokerDidNotStart
+from fixtures.registry.targets import newest_release
+
+# As the controller of 4.4.0 answered while it was shut down.
+FAILED = bytes.fromhex("00000007 ffff 00000000")
+
+
+def sighting(reply: Reply, payload: bytes = b"") -> Sighting:
+    """Return what a controller did with v0."""
+    return Sighting(at_s=2.0, node_id=1, listener="controller", api_version=0, reply=reply, payload=payload)
+
+
+def life_with(*sightings: Sighting) -> Life:
+    """Return a life in which these were seen."""
+    phases = (LifePhase(at_s=1.0, words="SIGTERM to node 1"),)
+    return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings, ready_s=1.5)
+
+
+@pytest.mark.parametrize(
+    ("seen", "status", "line"),
+    [
+        (sighting(Reply.CLOSED), 0, "    2.00 s    node 1 controller v0: refused or closed"),
+        (
+            sighting(Reply.ANSWERED, FAILED),
+            1,
+            "KIP-35.v0-always-served is violated: v0 is answered with UNKNOWN_SERVER_ERROR (-1) "
+            "(node 1, controller, after 2.00 s): 00 00 00 07 ff ff 00 00 00 00",
+        ),
+    ],
+)
+def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was done and seen is in the order of time; violations come last, and decide the exit status."""
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    lines = ran.stdout.splitlines()
+    assert lines[:2] == ["apache-kafka-4.4.0: ready after 1.5 s", "    1.00 s -- SIGTERM to node 1"]
+    assert lines[-1] == line
+    assert ran.exit_code == status
+
+
+def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each release is an entry of a list."""
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(sighting(Reply.ANSWERED, FAILED)))
+    (document,) = json.loads(CliRunner().invoke(life, ["apache-kafka-4.4.0", "--json"]).stdout)
+    (seen,) = document["sightings"]
+    assert seen["bytes"] == FAILED.hex()
+    assert document["violations"] == [
+        {
+            "clause": "KIP-35.v0-always-served",
+            "sentence": "v0 is answered with UNKNOWN_SERVER_ERROR (-1)",
+            "sighting": seen,
+        }
+    ]
+
+
+def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was found out about it."""
+
+    def fails(*_: object, **__: object) -> Life:
+        raise BrokerDidNotStart("node 1 has ended")
+
+    monkeypatch.setattr(life_command, "life_of", fails)
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert (ran.exit_code, ran.stderr) == (10, "apache-kafka-4.4.0: node 1 has ended\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["no-such-release"], "no-such-release"),
+        (["reference"], "reference is no release with ApiVersions that is started as a process"),
+        (["apache-kafka-0.9.0.1"], "is no release with ApiVersions"),
+        (["apache-kafka-3.8.1", "--dynamic"], "has no dynamic quorum, which there is since 3.9"),
+        (["apache-kafka-2.8.2", "--quorum"], "apache-kafka-2.8.2 has no quorum of controllers"),
+    ],
+)
+def test_bad_input_is_one_sentence(options: list[str], sentence: str) -> None:
+    """Nothing is started."""
+    ran = CliRunner().invoke(life, options)
+    assert ran.exit_code == 4
+    assert sentence in ran.stderr
+
+
+@pytest.mark.nightly
+@pytest.mark.slow  # It starts a real broker twice
+def test_newest_release_starts_and_ends() -> None:
+    """Its listeners answer, and then refuse again."""
+    seen = life_of(newest_release(), 1)
+    assert [each.words for each in seen.phases] == [
+        "node 1 started",
+        "node 1 ready",
+        "SIGTERM to node 1",
+        "node 1 has ended",
+        "node 1 started",
+        "node 1 ready",
+        "SIGKILL to node 1",
+        "node 1 has ended",
+    ]
+    served = [each for each in seen.sightings if each.listener == "plaintext" and each.api_version == 0]
+    assert [each.reply for each in served[:4]] == [Reply.CLOSED, Reply.ANSWERED] * 2

@@ -1,0 +1,181 @@
+"""Reads pages of metrics of brokers, from files or over HTTP.
+
+A page is that of the JMX exporter or an answer of Jolokia. A metric has no client ids and no addresses. So a row of the
+report stands for all programs with the same software, or for all programs of the brokers where the software is not
+counted.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+
+from reference_model.profiles.known_apis import known_apis
+from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
+from upgrade.request_kinds import BROKERS_LEFT_OUT, is_between_brokers
+from upgrade.traffic_files.metrics_pages import CountedRequest, read_page
+from wire.api_keys import API_VERSIONS_KEY
+
+LIMITS = (
+    "a metric counts what a broker has served since it started: a request in a version that the broker refuses costs its "
+    "connection and is not counted",
+    "a metric does not say which program sent a request: no client id, no address, no user; only for versions that the "
+    "broker's release calls deprecated, which there are in 3.7 to 3.9, does it name the software",
+)
+MAX_PAGE_BYTES = 64 * 1024 * 1024
+"""A broker with 10,000 partitions shows about 20 MB; its counts of requests need less than 1 MB."""
+READ_LIMIT_S = 60.0
+"""How long a page may take; the exporter's needs seconds on a broker with many partitions."""
+_SILENCE_LIMIT_S = 20.0
+_CHUNK_BYTES = 256 * 1024
+_CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
+"""A user and a password in an address, which no sentence repeats."""
+_ONLY_REQUESTS = "read/kafka.network:type=RequestMetrics,name=*RequestsPerSec,*"
+"""What Jolokia is asked for."""
+_NAMES = {
+    "FetchConsumer": "Fetch",
+    "ElectPreferredLeaders": "ElectLeaders",
+    "Offsets": "ListOffsets",
+}
+"""Names of metrics and of older releases to names of APIs."""
+_REASONS = {
+    "ConnectionError": "nothing answers there",
+    "ConnectTimeout": "nothing answers there",
+    "ReadTimeout": "it does not answer in time",
+    "ChunkedEncodingError": "the page ended too early",
+    "SSLError": "its certificate is not trusted; fetch the page into a file",
+}
+"""Names of the errors of a request to what they mean."""
+_COUNTED_ELSEWHERE = frozenset({"Fetch", "FetchFollower", "AddPartitionsToTxnVerification"})
+"""Fetch is the sum of FetchConsumer and FetchFollower; the others are requests of brokers."""
+
+
+def read_metrics(sources: Sequence[str], observed: ObservedRequests) -> list[str]:
+    """Read pages of metrics into observed requests.
+
+    Args:
+        sources: one for each broker: a file, or an address that begins with `http://` or `https://`. Jolokia's base
+            address will do.
+        observed: gets the requests.
+
+    Returns:
+        Sentences about what metrics cannot show, and what was left out.
+
+    Raises:
+        UnusableSource: one of them cannot be read, is no page of metrics or a part of one, or counts no requests.
+    """
+    sentences = dict.fromkeys(LIMITS)
+    for source in sources:
+        sentences |= dict.fromkeys(add_counted(_requests_of(source), observed))
+    return list(sentences)
+
+
+def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequests) -> list[str]:
+    """Add what a broker's page counts to observed requests, and return sentences about what was left out."""
+    left_out: dict[str, None] = {}
+    with_software = {_request(each) for each in counted if each.software_name is not None}
+    newest = _newest_served(counted)
+    for each, times in counted.items():
+        api_key, api_version = _request(each)
+        is_named = each.software_name is not None
+        if each.request in _COUNTED_ELSEWHERE and not is_named:
+            continue
+        if api_key is None:
+            left_out[f"requests left out because no release of Kafka has an API of that name: {each.request}"] = None
+            continue
+        if is_between_brokers(api_key, api_version):
+            left_out[BROKERS_LEFT_OUT] = None
+            continue
+        observed.note_served(api_key, api_version, newest[api_key])
+        is_counted_with_software = not is_named and (api_key, api_version) in with_software
+        # Whoever asks for versions finds out by itself which version of ApiVersions is served.
+        if api_key != API_VERSIONS_KEY and not is_counted_with_software:
+            software = each.software_name, each.software_version
+            observed.add(ClientIdentity(None, "", None, *software, is_group=True), api_key, api_version, times)
+    return list(left_out)
+
+
+def _newest_served(counted: Iterable[CountedRequest]) -> Mapping[int | None, int]:
+    """Return the newest version of each API that a broker is known to serve.
+
+    It serves what it counts. A version that it calls deprecated has a newer one.
+    """
+    newest: dict[int | None, int] = {}
+    for each in counted:
+        api_key, api_version = _request(each)
+        newest[api_key] = max(newest.get(api_key, 0), api_version + (each.software_name is not None))
+    return newest
+
+
+def _request(counted: CountedRequest) -> tuple[int | None, int]:
+    """Return the API key and version of a request; None for an API that Kafka has in no release."""
+    return _keys().get(_NAMES.get(counted.request, counted.request)), counted.api_version
+
+
+@cache
+def _keys() -> Mapping[str, int]:
+    return {api.name: key for key, api in known_apis().items()}
+
+
+def _requests_of(source: str) -> Counter[CountedRequest]:
+    is_address = source.startswith(("http://", "https://"))
+    shown = _CREDENTIALS.sub("", source)
+    try:
+        page = b"".join(_fetched(source) if is_address else _read(Path(source)))
+        counted = read_page(page)
+    except OSError as error:
+        raise UnusableSource(f"cannot read the metrics {shown}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UnusableSource(f"{shown} {error}") from error
+    if not counted:
+        raise UnusableSource(
+            f"{shown} counts no requests: it lacks RequestsPerSec with a version, which brokers have since 2.0; "
+            "see whether rules of the exporter leave it out"
+        )
+    return counted
+
+
+def _read(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from _limited(iter(partial(file.read, _CHUNK_BYTES), b""))
+
+
+def _fetched(address: str) -> Iterator[bytes]:
+    """Yield the page at an address.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it is too large or too slow; to be read after the address.
+    """
+    # It takes a twentieth of a second, and files are read without it.
+    import requests  # noqa: PLC0415
+
+    base = address.rstrip("/")
+    asked = f"{base}/{_ONLY_REQUESTS}" if base.endswith("/jolokia") else address
+    until = time.monotonic() + READ_LIMIT_S
+    try:
+        with requests.get(asked, stream=True, timeout=_SILENCE_LIMIT_S) as response:
+            if not response.ok:
+                raise ValueError(f"has no metrics: it answered with status {response.status_code}")
+            for chunk in _limited(response.iter_content(_CHUNK_BYTES)):
+                if time.monotonic() > until:
+                    raise ValueError(f"takes longer than {READ_LIMIT_S:g} s; fetch the page into a file")
+                yield chunk
+    except requests.RequestException as error:
+        # Its text may repeat the address, with the password.
+        raise OSError(_REASONS.get(type(error).__name__, "it is no address of a web page")) from error
+
+
+def _limited(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > MAX_PAGE_BYTES:
+            raise ValueError(
+                f"is larger than {MAX_PAGE_BYTES // 2**20} MiB; leave out what is not about requests, for example with grep RequestMetrics"
+            )
+        yield chunk

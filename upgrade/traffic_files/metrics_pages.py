@@ -1,0 +1,146 @@
+"""Reads which requests a page of a broker's metrics counts.
+
+A page is what the JMX exporter shows Prometheus, or what Jolokia answers. Two of a broker's metrics count requests by
+their version:
+
+- `RequestsPerSec`, since 2.0 (KIP-272), by request and version alone.
+- `DeprecatedRequestsPerSec`, since 3.7 (KIP-896), also by the software of the client, and only requests in a version
+  that the release calls deprecated. No version is deprecated in 4.0 to 4.4.
+
+Rules of an exporter may rename everything. So a sample is one of these metrics if it has the labels `request` and
+`version`, in any case, and "requests" in its name. Rates are no counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from wire.foreign_json import read_foreign_json
+
+_SAMPLE = re.compile(
+    r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)
+        (?:\{(?P<labels>(?:[^"{}]|"(?:[^"\\]|\\.)*")*)\})?
+        [ \t]+(?P<value>\S+)
+        (?:[ \t]+-?[\d.]+)?           # when it was measured
+        (?:[ \t]+\#.*)?               # an example of it
+        \s*""",
+    re.VERBOSE,
+)
+_LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_ESCAPED = re.compile(r"\\(.)")
+_NO_LETTER = re.compile("[^a-z]")
+_SHOWN_CHARACTERS = 40
+_FOUND, _NOT_FOUND = 200, 404
+
+
+class CountedRequest(NamedTuple):
+    """What a metric counts.
+
+    Attributes:
+        request: the API as brokers name it, such as "Produce" or "FetchConsumer".
+        api_version: its version.
+        software_name: the client's software; None if the metric does not say, and "unknown" if the client did not.
+        software_version: its version.
+    """
+
+    request: str
+    api_version: int
+    software_name: str | None = None
+    software_version: str | None = None
+
+
+def read_page(page: bytes) -> Counter[CountedRequest]:
+    """Return how often a page says that each request came since the broker started; empty if it counts none.
+
+    Raises:
+        ValueError: it is no such page, or only a part of one; the text says why, to be read after the page's name.
+    """
+    text = _decoded(page)
+    beans = _beans(text) if text.lstrip().startswith(("{", "[")) else _samples(text)
+    counted: Counter[CountedRequest] = Counter()
+    for name, labels, value in beans:
+        request = _request_of(name, {key.lower(): each for key, each in labels.items()})
+        if request is not None and math.isfinite(value) and value >= 1:
+            counted[request] += int(value)
+    return counted
+
+
+def _decoded(page: bytes) -> str:
+    try:
+        return page.decode()
+    except UnicodeDecodeError:
+        raise ValueError("is no page of metrics: it is no text in UTF-8") from None
+
+
+def _request_of(name: str, labels: Mapping[str, str]) -> CountedRequest | None:
+    """Return what a sample counts; None if it is another metric. The keys of the labels are in lower case."""
+    words = _NO_LETTER.sub("", f"{name} {labels.get('name', '')}".lower())
+    version = labels.get("version", "")
+    is_count = "requests" in words and not _NO_LETTER.sub("", name.lower()).endswith("rate")
+    if not is_count or "request" not in labels or not re.fullmatch("[0-9]{1,5}", version):
+        return None
+    if "deprecated" not in words:
+        return CountedRequest(labels["request"], int(version))
+    software = labels.get("clientsoftwarename"), labels.get("clientsoftwareversion")
+    return CountedRequest(labels["request"], int(version), *software)
+
+
+def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the samples of a page in the text format of Prometheus or OpenMetrics: name, labels and value."""
+    if text and not text.endswith("\n"):
+        raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        sample = _SAMPLE.fullmatch(line)
+        try:
+            if sample is None:
+                raise ValueError
+            value = float(sample["value"])
+        except ValueError:
+            shown = line[:_SHOWN_CHARACTERS]
+            raise ValueError(f"is no page of metrics: line {number} is no sample of Prometheus: {shown}") from None
+        labels = {key: _ESCAPED.sub(_unescaped, each) for key, each in _LABEL.findall(sample["labels"] or "")}
+        yield sample["name"], labels, value
+
+
+def _unescaped(escaped: re.Match[str]) -> str:
+    return "\n" if escaped[1] == "n" else escaped[1]
+
+
+def _beans(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the beans of an answer of Jolokia, or of a list of them, as samples."""
+    try:
+        read = read_foreign_json(text)
+    except ValueError as error:
+        raise ValueError(f"is no page of metrics, or half of one: it is no JSON: {error}") from None
+    for answer in read if isinstance(read, list) else [read]:
+        yield from _beans_of(answer)
+
+
+def _beans_of(answer: Any) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    if not isinstance(answer, dict) or "status" not in answer:
+        raise ValueError("is no page of metrics: it is JSON, but no answer of Jolokia")
+    if answer["status"] == _NOT_FOUND:
+        return
+    value = answer.get("value")
+    if answer["status"] != _FOUND or not isinstance(value, dict):
+        raise ValueError(f"has no metrics: Jolokia answered {answer.get('error') or answer['status']}")
+    if "Count" in value:
+        # It was asked for one bean by its complete name.
+        asked = answer.get("request")
+        value = {str(asked.get("mbean") if isinstance(asked, dict) else ""): value}
+    for bean, attributes in value.items():
+        count = attributes.get("Count") if isinstance(attributes, dict) else None
+        if isinstance(count, int | float):
+            domain, _, keys = bean.partition(":")
+            yield domain, dict(_pair(each) for each in keys.split(",")), count
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, _, value = text.partition("=")
+    return key, value
