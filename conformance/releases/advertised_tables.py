@@ -6,14 +6,14 @@ The tables hold what the brokers advertise and what they can parse.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conformance.assertions.decoding import decode_answer
 from conformance.assertions.items import consecutive_runs
 from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.launchers import launch
-from fixtures.registry.targets import Target
+from fixtures.registry.targets import Target, kafka_releases
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import (
@@ -61,8 +61,8 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
     """Start a target and replace its rows in the three recorded CSV files.
 
-    The files are `advertised.csv`, `features.csv` and `readable.csv`. Rows of other patch releases of the same line are
-    replaced too.
+    The files are `advertised.csv`, `features.csv` and `readable.csv`. Rows of a patch release of the same line that the
+    registry no longer has are replaced too.
 
     All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table.
     What a release can parse is the same on every listener.
@@ -143,8 +143,9 @@ def _feature_rows(answer: ApiVersionsResponse) -> list[Row]:
 def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row]) -> None:
     kept: list[Row] = []
     if file.exists():
+        others = {each.release for each in kafka_releases()}
         with file.open(newline="") as lines:
-            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key)]
+            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key, others)]
     last = columns[len(key)]
     new: list[Row] = [{**key, **row} for row in rows]
     everything = sorted((*kept, *new), key=lambda row: _order(row, tuple(key), last))
@@ -154,14 +155,15 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
         writer.writerows(everything)
 
 
-def _is_replaced(row: Row, key: Row) -> bool:
+def _is_replaced(row: Row, key: Row, known: Collection[str]) -> bool:
     """Return whether new rows replace a row.
 
-    They do if the row has the same key, or if it belongs to another patch release of the same line.
+    They do if the row has the same key, or if it belongs to a patch release of the same line that is not among the
+    known ones, those of the registry: the new one took its place.
     """
     release, other = str(key["release"]), str(row["release"])
     if release != other:
-        return line_of(release) == line_of(other)
+        return line_of(release) == line_of(other) and other not in known
     return all(row[column] == key[column] for column in key)
 
 

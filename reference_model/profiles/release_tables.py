@@ -5,8 +5,12 @@ Each was recorded with ZooKeeper, with KRaft or with both.
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import (
@@ -15,6 +19,7 @@ from reference_model.profiles.profile import (
     RECORDED_RELEASES,
     ZOOKEEPER,
     Profile,
+    line_of,
     profile_of,
     release_order,
     usual_quorum,
@@ -31,7 +36,16 @@ KIP-1071."""
 SWITCHED_OFF = {93: "the description of topologies"}
 """What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are
 about."""
+PATCH_RELEASES_FILE = Path(__file__).with_name("patch_releases.csv")
+"""The patch releases without a recorded table; `python -m workflows.patch_releases` writes it from their jars."""
 QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
+
+
+class PatchRelease(NamedTuple):
+    """A release that was not recorded, and the recorded one of its line whose message schemas list the same."""
+
+    release: str
+    same_as: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +135,35 @@ def recorded_release(release: str) -> RecordedRelease:
     """Return a release with its usual quorum."""
     known = (release, usual_quorum(release))
     return next(each for each in recorded_releases() if (each.release, each.quorum) == known)
+
+
+@cache
+def patch_releases() -> Mapping[str, str]:
+    """Return for each published release that was not recorded the recorded one that lists the same."""
+    with PATCH_RELEASES_FILE.open(encoding="utf-8", newline="") as file:
+        return {row["release"]: row["same_as"] for row in csv.DictReader(file)}
+
+
+def stand_in(release: str) -> tuple[str, str]:
+    """Return the recorded release whose table stands for a release, and in one sentence why.
+
+    Args:
+        release: a release ("4.0.1") or a line ("4.0").
+
+    Returns:
+        The release itself without a sentence if it is recorded, and for a line its newest recorded release. For any
+        other patch release the one that lists the same, or else the newest of its line. Twice an empty text if nothing
+        of its line was recorded.
+    """
+    if release in RECORDED_RELEASES:
+        return release, ""
+    same = patch_releases().get(release)
+    if same is not None:
+        return same, f"{release} was not recorded; its message schemas list the same versions as those of {same}."
+    of_line = [each for each in RECORDED_RELEASES if line_of(each) == line_of(release)]
+    if not of_line:
+        return "", ""
+    newest = of_line[-1]
+    if newest.startswith(f"{release}."):
+        return newest, ""
+    return newest, f"{release} was not recorded; {newest}, the newest recorded release of its line, stands for it."

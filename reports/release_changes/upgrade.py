@@ -42,6 +42,7 @@ class Upgrade:
         served: the Java clients that the newer release serves.
         clients: what clients did with both releases; None if no grid was given.
         rules: the rules whose verdict differs; None if no grid was given.
+        notes: sentences about releases that were asked for and for which others stand.
     """
 
     before: RecordedRelease
@@ -52,6 +53,7 @@ class Upgrade:
     served: ServedClients
     clients: tuple[ClientChange, ...] | None = None
     rules: RuleChanges | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -69,7 +71,12 @@ class Upgrade:
         return f"In short: {'; '.join(_parts(self))}."
 
 
-def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None) -> Upgrade:
+def upgrade_between(
+    before: RecordedRelease,
+    after: RecordedRelease,
+    grid: FoldedGrid | None = None,
+    notes: tuple[str, ...] = (),
+) -> Upgrade:
     """Return what changes from one release to another.
 
     A grid adds operations of clients, verdicts of rules, or both.
@@ -83,6 +90,7 @@ def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: Folde
         served=served_clients(after.release, grid),
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
+        notes=notes,
     )
 
 

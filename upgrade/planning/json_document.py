@@ -21,6 +21,7 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, Any]:
         "from": _end(upgrade.before),
         "to": _end(upgrade.after),
         "in_short": upgrade.in_short,
+        "notes": list(upgrade.notes),
         "requests": [
             _request(line, because_of_quorum=False) for lines in upgrade.requests.by_kind.values() for line in lines
         ]

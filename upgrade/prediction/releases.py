@@ -53,15 +53,23 @@ class Release:
     def refused_since(self, api_key: int, api_version: int) -> str:
         """Return the first line of releases, such as "4.0", that refuses a request.
 
-        The line is the start of the latest refusal up to this release. Return an empty string if no earlier release
-        served the request.
+        It is the start of the latest refusal up to this release: one release, such as "4.0.0", if others of its line
+        serve the request. Return an empty string if no earlier release served it.
         """
-        since = ""
+        first: Release | None = None
         for earlier in map(_release, reversed(_releases_until(self.id))):
             if earlier.serves(api_key, api_version):
-                return since
-            since = ".".join(map(str, line_of(earlier.profile.release)))
+                return first.name_of_refusal(api_key, api_version) if first else ""
+            first = earlier
         return ""
+
+    def name_of_refusal(self, api_key: int, api_version: int) -> str:
+        """Return the line of a release that refuses a request; the release if not all of its line do."""
+        line = line_of(self.profile.release)
+        of_line = (_release(id_) for id_, target in _targets().items() if line_of(target.release) == line)
+        if any(each.serves(api_key, api_version) for each in of_line):
+            return self.profile.release
+        return ".".join(map(str, line))
 
 
 def release_named(id_: str) -> Release:

@@ -258,10 +258,10 @@ def test_file_with_other_traits_is_refused(
 
 KEYS_OF_BROKERS = (
     *(19, 21, 21, 34, 38, 43, 43, 43, 44, 45, 48, 48, 50, 54, 56, 59, 59, 59),
-    *(49, 49, 51, 55, 57, 59, 61, 61, 73, 75, 75, 77),
+    *(49, 49, 51, 55, 57, 59, 61, 61, 61, 73, 75, 75, 77),
 )
-"""How many keys the sources of each line have for brokers, from 0.10.0 to 4.4; KRaft begins in the second row."""
-KEYS_OF_CONTROLLERS = (29, 29, 31, 35, 39, 39, 42, 41, 41, 41, 41, 42)
+"""How many keys the sources of each recorded release have for brokers; KRaft begins in the second row."""
+KEYS_OF_CONTROLLERS = (29, 29, 31, 35, 39, 39, 42, 41, 41, 41, 41, 41, 42)
 """The same for controllers, from 3.3 on."""
 
 
@@ -385,7 +385,17 @@ def test_first_release_of_a_line_belongs_to_it() -> None:
     """Releases "4.0.0" and "4.0" are of the same line as "4.0.2", although trailing zeros do not order releases."""
     assert line_of("4.0.0") == line_of("4.0") == line_of("4.0.2") == (4, 0)
     assert line_of("0.10.2.2") == line_of("0.10.2") == (0, 10, 2)
-    assert profile_of("4.0.0").served_keys == profile_of("4.0.2").served_keys
+    assert profile_of("4.0.9").served_keys == profile_of("4.0").served_keys == profile_of("4.0.2").served_keys
+
+
+def test_the_first_release_of_4_0_has_a_table_of_its_own() -> None:
+    """KAFKA-19444: 4.0.1 put JoinGroup v0 and v1 back."""
+    first, later = (profile_of(release) for release in ("4.0.0", "4.0.2"))
+    assert {*first.api_keys} ^ {*later.api_keys} == {
+        ApiVersion(api_key=11, min_version=2, max_version=9),
+        ApiVersion(api_key=11, min_version=0, max_version=9),
+    }
+    assert [each.reads(11, 1) for each in (first, later)] == [False, True]
 
 
 def test_line_without_a_record_serves_nothing_that_is_known() -> None:

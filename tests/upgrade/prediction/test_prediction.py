@@ -14,7 +14,7 @@ from upgrade.prediction.releases import NoSuchRelease, release_named
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
 """What a broker of release 3.9 lists of some APIs."""
-ASKS, PRODUCE, FETCH, METADATA = (18, 3), 0, 1, 3
+ASKS, PRODUCE, FETCH, METADATA, JOIN_GROUP = (18, 3), 0, 1, 3, 11
 
 
 def predicted(
@@ -161,3 +161,5 @@ def test_what_older_code_reads_is_not_served() -> None:
     assert served == [0, 1, 2, 3]
     assert release_named("apache-kafka-2.3.1").refused_since(FETCH, 16) == ""
     assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"
+    # 4.0.1 serves it again, so not the entire line refuses it.
+    assert release_named("apache-kafka-4.0.0").refused_since(JOIN_GROUP, 1) == "4.0.0"
