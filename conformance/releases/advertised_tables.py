@@ -12,6 +12,7 @@ from pathlib import Path
 from conformance.assertions.decoding import decode_answer
 from conformance.assertions.items import consecutive_runs
 from fixtures.artefacts.schema_jars import api_catalogue
+from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target, kafka_releases
 from fixtures.under_test.broker import Broker
@@ -34,7 +35,7 @@ from wire.sasl import handshake_request
 
 KEY_COLUMNS = ("release", "quorum", "listener")
 TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
-FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
+FEATURE_COLUMNS = (*KEY_COLUMNS, "level", "name", "min_version", "max_version", "finalized_level")
 
 READABLE_COLUMNS = ("release", "api_key", "min_version", "max_version")
 
@@ -67,10 +68,15 @@ def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> Non
     All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table.
     What a release can parse is the same on every listener.
 
+    Of a release at an older level only the features are recorded, because the rest is that of the release.
+
     Args:
         target: an Apache Kafka release of the registry.
         launcher: "auto", "process" or "container".
         folder: the folder of the three files.
+
+    Raises:
+        HarnessError: the target does not start, or at an older level it lists other versions than its release.
     """
     with launch(target, launcher) as running:
         answers = {
@@ -78,16 +84,21 @@ def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> Non
             for listener in RECORDED_LISTENERS
             if listener in running.addresses
         }
-        readable = readable_versions(Broker(running, SASL_PLAINTEXT))
-    _replace_rows(folder / "readable.csv", READABLE_COLUMNS, {"release": target.release}, readable)
+        readable = [] if target.level else readable_versions(Broker(running, SASL_PLAINTEXT))
+    if not target.level:
+        _replace_rows(folder / "readable.csv", READABLE_COLUMNS, {"release": target.release}, readable)
     for listener, answer in answers.items():
         key: Row = {
             "release": target.release,
             "quorum": target.quorum or "",
             "listener": listener,
         }
-        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
-        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
+        if not target.level:
+            _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
+        elif answer.api_keys != profile_of(target.release, quorum=target.quorum, listener=listener).api_keys:
+            raise HarnessError(f"{target.id} lists other versions on {listener} than {target.release} does")
+        at_level = {**key, "level": target.level}
+        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, at_level, _feature_rows(answer))
 
 
 def readable_versions(broker: Broker) -> list[Row]:
@@ -170,8 +181,9 @@ def _is_replaced(row: Row, key: Row, known: Collection[str]) -> bool:
 def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
     value = str(row[last])
     rank = int(value) if value.lstrip("-").isdigit() else 0
-    parts = (row[column] for column in key if column != "release")
-    return release_order(str(row["release"])), *parts, rank, value
+    parts = (row[column] for column in key if column not in ("release", "level"))
+    level = str(row.get("level", ""))
+    return release_order(str(row["release"])), *parts, release_order(level) if level else (), rank, value
 
 
 def record_default_answers(folder: Path = RECORDED) -> None:

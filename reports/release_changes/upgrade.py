@@ -15,6 +15,7 @@ from reference_model.profiles.version_tables import RequestKind
 from reports.grid.grid_view import FoldedGrid
 from reports.release_changes.client_changes import ClientChange, client_changes
 from reports.release_changes.client_versions import ServedClients, served_clients
+from reports.release_changes.levels import Levels, levels_between
 from reports.release_changes.request_lines import RequestLines, request_lines
 from reports.release_changes.rule_changes import RuleChanges, RuleKind, rule_changes
 from reports.release_changes.steps import (
@@ -40,6 +41,7 @@ class Upgrade:
     Attributes:
         steps: what stands in between.
         served: the Java clients that the newer release serves.
+        levels: what stays as it was until features are finalized; None if there is nothing to finalize.
         clients: what clients did with both releases; None if no grid was given.
         rules: the rules whose verdict differs; None if no grid was given.
         notes: sentences about releases that were asked for and for which others stand.
@@ -51,6 +53,7 @@ class Upgrade:
     features: tuple[FeatureChange, ...]
     steps: tuple[UpgradeStep, ...]
     served: ServedClients
+    levels: Levels | None = None
     clients: tuple[ClientChange, ...] | None = None
     rules: RuleChanges | None = None
     notes: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ def upgrade_between(
         features=feature_changes(before, after),
         steps=steps_between(before, after),
         served=served_clients(after.release, grid),
+        levels=levels_between(before, after),
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
         notes=notes,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from reference_model.profiles.profile import APACHE_KAFKA, line_of
-from reference_model.profiles.release_tables import RecordedRelease, recorded_releases, stand_in
+from reference_model.profiles.profile import APACHE_KAFKA, AT_LEVEL, line_of
+from reference_model.profiles.release_tables import RecordedRelease, level_refusal, recorded_releases, stand_in
 
 
 class UnknownRelease(Exception):
@@ -18,7 +18,8 @@ def ends_named(before: str, after: str) -> tuple[RecordedRelease, RecordedReleas
 
     A name is a release ("2.3.1"), a line ("2.3", its newest recorded release), or the id of a target
     ("apache-kafka-2.3.1"); with "-zookeeper" or "-kraft" it names one kind of quorum. Without that, both ends have the
-    same one if that was recorded. For a patch release that was not recorded another one stands, see `stand_in`.
+    same one if that was recorded. With "-at-3.9" it names a release with KRaft whose features are finalized at the
+    levels of that line. For a patch release that was not recorded another one stands, see `stand_in`.
 
     Raises:
         UnknownRelease: a name is that of no release whose table is known, or the second release is not newer.
@@ -54,6 +55,9 @@ def _release_in(name: str) -> str:
 
 
 def _named(name: str) -> Sequence[RecordedRelease]:
+    whole, at, level = name.partition(AT_LEVEL)
+    if at:
+        return [_at_level(whole, level)]
     release = _release_in(name)
     quorum = name.removeprefix(f"{APACHE_KAFKA}-").partition("-")[2]
     lines = {line_of(each.release): each for each in recorded_releases() if each.release.startswith(f"{release}.")}
@@ -64,6 +68,13 @@ def _named(name: str) -> Sequence[RecordedRelease]:
     if not releases:
         raise UnknownRelease(f"no table of {name!r} was recorded; {_near(release)}")
     return releases
+
+
+def _at_level(name: str, level: str) -> RecordedRelease:
+    release = _named(name)[-1]
+    if refusal := level_refusal(name, release.release, release.quorum, level):
+        raise UnknownRelease(refusal)
+    return release.at(level)
 
 
 def _near(release: str) -> str:

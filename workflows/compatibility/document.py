@@ -223,7 +223,7 @@ def step_sentence(step: LineStep) -> str:
         parts.append(f"newly broken: {some_of(step.worse, _MAX_NEW)}")
     if step.better:
         parts.append(f"broken no more: {some_of(step.better, _MAX_NEW)}")
-    return f"**{step.before} → {step.after}**: {'; '.join(parts) or 'no request of clients changes'}."
+    return f"{step.before} → {step.after}: {'; '.join(parts) or 'no request of clients changes'}."
 
 
 def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:

@@ -21,8 +21,10 @@ from reference_model.profiles.profile import (
     NEWEST_RELEASE,
     REFERENCE,
     ZOOKEEPER,
+    Profile,
     ProfileError,
     Traits,
+    levels_of,
     line_of,
     profile_of,
     profile_of_target,
@@ -482,3 +484,30 @@ def test_reference_broker_follows_the_text() -> None:
     assert profile_of_target(*reference, listener=PLAINTEXT) == by_text
     assert profile_of_target(*kafka, listener=PLAINTEXT) == profile_of(NEWEST_RELEASE)
     assert profile_of_target(*kafka, listener=PLAINTEXT, follows=KIP_TEXT) == by_text
+
+
+def test_each_release_is_recorded_at_each_older_level() -> None:
+    """The newer the level, the higher the version of metadata; supported features are those of the release."""
+    assert levels_of("3.3.2") == levels_of("2.8.2") == ()
+    assert levels_of("3.9.2") == ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8")
+    for release in KRAFT_LINES:
+        own = profile_of(release)
+        at_levels = [profile_of(release, level=level) for level in levels_of(release)]
+        metadata = [_metadata_level(each) for each in (*at_levels, own)]
+        assert metadata == sorted(set(metadata)), release
+        assert all(each.supported_features == own.supported_features for each in at_levels), release
+        assert all(each.api_keys == own.api_keys for each in at_levels), release
+
+
+def _metadata_level(profile: Profile) -> int:
+    return next(each.max_version_level for each in profile.finalized_features if each.name == "metadata.version")
+
+
+def test_a_target_has_the_level_in_its_id() -> None:
+    """Records name targets by ids alone; a dash and "at" in the name of another implementation mean nothing."""
+    (only,) = profile_of_target(
+        "apache-kafka-4.4.0-at-3.9", APACHE_KAFKA, "4.4.0", listener="plaintext"
+    ).finalized_features
+    assert (only.name, only.max_version_level) == ("metadata.version", 21)
+    other = profile_of_target("kafka-build-4.4.0-at-work", "kafka-build", "4.4.0", listener="plaintext")
+    assert other.finalized_features == profile_of("4.4.0").finalized_features

@@ -20,6 +20,10 @@ from upgrade.planning.release_names import UnknownRelease, ends_named, stand_in_
         ("2.3.0", "4.0.1", ("2.3.1", "4.0.2")),
         ("2.3.11", "4.4.9", ("2.3.1", "4.4.0")),
         ("3.9.1-zookeeper", "4.4.0", ("3.9.2-zookeeper", "4.4.0")),
+        # New brokers at old levels, and levels that are finalized.
+        ("3.9.2", "4.4.0-at-3.9", ("3.9.2", "4.4.0-at-3.9")),
+        ("apache-kafka-4.4.0-at-3.9", "4.4", ("4.4.0-at-3.9", "4.4.0")),
+        ("4.4.0-at-3.9", "4.4.0-at-4.1", ("4.4.0-at-3.9", "4.4.0-at-4.1")),
         ("0.11", "4.4", ("0.11.0.3", "4.4.0")),
         ("apache-kafka-2.3.1", "apache-kafka-4.4.0", ("2.3.1", "4.4.0")),
         ("2.3.1", "3.9.2", ("2.3.1", "3.9.2-zookeeper")),
@@ -51,6 +55,9 @@ def test_names_mean_two_releases(before: str, after: str, ends: tuple[str, str])
         ("4.4.0", "4.4.0", "4.4.0 and 4.4.0 are the same release"),
         ("3.3.2", "3.9.2-zookeeper", r"no cluster goes from 3.3.2 to 3.9.2 \(ZooKeeper\)"),
         ("3.9.2-kraft", "3.9.2-zookeeper", "no cluster goes from"),
+        ("4.3.1", "4.4.0-at-3.9", "no cluster goes from 4.3.1 to 4.4.0 at the levels of 3.9"),
+        ("3.9.2", "4.4.0-at-2.8", r"4\.4\.0 cannot run at level '2\.8'; it can at 3\.3, 3\.4"),
+        ("2.3.1", "2.8.2-at-2.7", "cannot run at an older level: that needs a release with KRaft"),
     ],
 )
 def test_a_bad_name_is_an_error_that_helps(before: str, after: str, message: str) -> None:

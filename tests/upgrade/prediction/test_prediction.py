@@ -163,3 +163,17 @@ def test_what_older_code_reads_is_not_served() -> None:
     assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"
     # 4.0.1 serves it again, so not the entire line refuses it.
     assert release_named("apache-kafka-4.0.0").refused_since(JOIN_GROUP, 1) == "4.0.0"
+
+
+def test_a_release_at_an_old_level_refuses_what_its_features_gate() -> None:
+    """4.4.0 after an upgrade from 3.9 that was not finalized serves no group of KIP-848 until it is."""
+    group_heartbeat = 68
+    old = predicted((group_heartbeat, 0), release="apache-kafka-4.4.0-at-3.9")
+    assert [old.outcome, predicted((group_heartbeat, 0)).outcome] == [
+        PredictedOutcome.CANNOT_SAY,
+        PredictedOutcome.WORKS,
+    ]
+    assert "group.version" in old.decisions[0].sentence
+    assert release_named("apache-kafka-4.4.0-at-3.9").refused_since(FETCH, 3) == "4.0"
+    with pytest.raises(NoSuchRelease, match=r"cannot run at level '2\.8'; it can at 3\.3"):
+        release_named("apache-kafka-4.4.0-at-2.8")
