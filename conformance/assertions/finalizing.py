@@ -1,4 +1,4 @@
-"""Finalizes features of a target at the levels of its release, and checks what its listeners list then.
+"""Finalizes features at the levels of a release, and checks what listeners list.
 
 That changes the target for good, so it is started again if a level rose.
 """

@@ -1,4 +1,4 @@
-"""What an upgrade leaves undone until its features are finalized, and what finalizing takes away.
+"""What stays undone until features are finalized, and what finalizing takes away.
 
 New brokers keep the levels of the old ones until an operator finalizes newer ones. The levels of a release at those of
 an older line are recorded.
