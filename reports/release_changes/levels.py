@@ -37,14 +37,15 @@ class Levels:
         rising: the level of each feature before and after; 0 if it is not finalized.
         refused: the requests that are listed and refused until a feature is finalized, by feature.
         limits_transactions: whether transactions may use the newest versions only when it is finalized.
-        can_return: whether brokers of the older release support the finalized levels.
+        beyond: the features whose finalized levels brokers of the older release do not support; if there are any, these
+            brokers cannot come back.
     """
 
     unfinalized: RecordedRelease
     rising: Mapping[str, tuple[int, int]]
     refused: Mapping[str, tuple[str, ...]]
     limits_transactions: bool
-    can_return: bool
+    beyond: tuple[str, ...]
 
 
 def levels_between(before: RecordedRelease, after: RecordedRelease) -> Levels | None:
@@ -72,18 +73,17 @@ def levels_between(before: RecordedRelease, after: RecordedRelease) -> Levels | 
         rising={name: (old.get(name, 0), to) for name, to in new.items() if to > old.get(name, 0)},
         refused={name: tuple(names) for name, names in refused.items()},
         limits_transactions=is_limited,
-        can_return=all(to <= supported.get(name, 0) for name, to in new.items()),
+        beyond=tuple(name for name, to in new.items() if to > supported.get(name, 0)),
     )
 
 
 def returning_line(levels: Levels, before: RecordedRelease) -> str:
     """Return in a sentence whether the older brokers can come back once features are finalized."""
     name = before.title if before.quorum == KRAFT else LAST_LINE_WITH_ZOOKEEPER
-    if levels.can_return:
+    if not levels.beyond:
         return f"Brokers of {name} support the new levels, so you can go back."
-    beyond = ", ".join(levels.rising)
     return (
-        f"Brokers of {name} do not support the new levels ({beyond}), so you cannot go back to them. "
+        f"Brokers of {name} do not support the new levels of {', '.join(levels.beyond)}, so you cannot go back to them. "
         "kafka-features.sh downgrade lowers metadata.version only if no change of metadata lies between the levels."
     )
 

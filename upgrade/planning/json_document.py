@@ -103,7 +103,7 @@ def _levels(levels: Levels) -> dict[str, Any]:
         "rising": {name: {"from": old or None, "to": new} for name, (old, new) in levels.rising.items()},
         "refused_until_finalized": {name: list(names) for name, names in levels.refused.items()},
         "limits_transactions": levels.limits_transactions,
-        "can_return_once_finalized": levels.can_return,
+        "can_return_once_finalized": not levels.beyond,
     }
 
 

@@ -64,7 +64,9 @@ def test_both_questions_of_an_operator_are_answered() -> None:
     assert texts["Can I go back"].startswith("yes, as long as nothing is finalized")
     done = {line.label: line.text for line in section("3.9.2", "4.4.0", "If you finalize").lines}
     assert "metadata.version 21 → 33" in done["Levels"]
-    assert "do not support the new levels" in done["Can I go back"]
+    assert "do not support the new levels of eligible.leader.replicas.version, group.version" in done["Can I go back"]
+    later = {line.label: line.text for line in section("4.3.1", "4.4.0", "If you finalize").lines}
+    assert "the new levels of metadata.version, share.version, so you cannot go back" in later["Can I go back"]
 
 
 def test_finalizing_is_an_upgrade_of_its_own() -> None:
