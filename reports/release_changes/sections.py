@@ -202,7 +202,9 @@ def _level_sections(upgrade: Upgrade) -> Iterator[Section]:
         return
     name = levels.unfinalized.title
     lines = [ListItem(f"{name} lists the same versions as {upgrade.after.title} at its own levels.", "Requests")]
-    lines += [ListItem(", ".join(names), f"Refused until {each} is finalized") for each, names in levels.refused.items()]
+    lines += [
+        ListItem(", ".join(names), f"Refused until {each} is finalized") for each, names in levels.refused.items()
+    ]
     if levels.limits_transactions:
         newest = ", ".join(f"{request} v{version}" for request, version in NEWEST_IN_TRANSACTIONS.items())
         text = f"clients may send no newer version than {newest} in a transaction until {TRANSACTION_VERSION} is 2"

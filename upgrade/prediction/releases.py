@@ -102,7 +102,7 @@ def recorded_targets() -> Mapping[str, Target]:
     """Return the releases whose tables are recorded, oldest first, by their ids."""
     return {
         each.id: each
-        for each in loadrecorded_targets()
+        for each in load_targets()
         if each.implementation == APACHE_KAFKA and each.release in RECORDED_RELEASES
     }
 

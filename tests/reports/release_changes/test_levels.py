@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reports.document.blocks import BulletList
 from reports.release_changes.levels import Levels, levels_between
-from reports.release_changes.sections import Section, sections_of
+from reports.release_changes.sections import sections_of
 from reports.release_changes.upgrade import upgrade_between
 from upgrade.planning.json_document import upgrade_document
 from upgrade.planning.release_names import ends_named
@@ -15,9 +16,12 @@ def levels(before: str, after: str) -> Levels | None:
     return levels_between(*ends_named(before, after))
 
 
-def section(before: str, after: str, title: str) -> Section:
+def section(before: str, after: str, title: str) -> dict[str, str]:
+    """Return the texts of a section by their labels."""
     sections = sections_of(upgrade_between(*ends_named(before, after)))
-    return next(each for each in sections if each.title == title)
+    (found,) = next(each for each in sections if each.title == title).blocks
+    assert isinstance(found, BulletList)
+    return {item.label: str(item.text) for item in found.items}
 
 
 def test_new_brokers_at_old_levels_refuse_what_they_list() -> None:
@@ -58,15 +62,14 @@ def test_the_levels_are_those_of_the_line_before(before: str, after: str, level:
 def test_both_questions_of_an_operator_are_answered() -> None:
     """What if I do not finalize, and can I go back once I did?"""
     undone = section("3.9.2", "4.4.0", "If you upgrade the brokers and do not finalize")
-    texts = {line.label: line.text for line in undone.lines}
-    assert texts["Refused until group.version is finalized"] == "ConsumerGroupHeartbeat, ConsumerGroupDescribe"
-    assert "no newer version than Produce v11, TxnOffsetCommit v4 in a transaction" in texts["In transactions"]
-    assert texts["Can I go back"].startswith("yes, as long as nothing is finalized")
-    done = {line.label: line.text for line in section("3.9.2", "4.4.0", "If you finalize").lines}
+    assert undone["Refused until group.version is finalized"] == "ConsumerGroupHeartbeat, ConsumerGroupDescribe"
+    assert "no newer version than Produce v11, TxnOffsetCommit v4 in a transaction" in undone["In transactions"]
+    assert undone["Can I go back"].startswith("yes, as long as nothing is finalized")
+    done = section("3.9.2", "4.4.0", "If you finalize")
     assert "metadata.version 21 → 33" in done["Levels"]
     assert "do not support the new levels of eligible.leader.replicas.version, group.version" in done["Can I go back"]
-    later = {line.label: line.text for line in section("4.3.1", "4.4.0", "If you finalize").lines}
-    assert "the new levels of metadata.version, share.version, so you cannot go back" in later["Can I go back"]
+    later = section("4.3.1", "4.4.0", "If you finalize")["Can I go back"]
+    assert "the new levels of metadata.version, share.version, so you cannot go back" in later
 
 
 def test_finalizing_is_an_upgrade_of_its_own() -> None:
