@@ -27,6 +27,8 @@ UNSERVED = 99
 """A version that no target serves."""
 POSSIBLE_CODES = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.REBOOTSTRAP_REQUIRED)
 """What a request in a served version with any names and ids may get."""
+UPGRADE = 1
+"""The type of an update of features that may only raise their levels."""
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
 
 
@@ -309,3 +311,20 @@ def test_levels_are_the_same_at_one_epoch(broker: Broker, version: int) -> None:
         JUDGE.get().leaves_out("responses at different epochs, which prove nothing")
         return
     assert_same_levels(*responses, PLAINTEXT)
+
+
+@pytest.mark.listeners(PLAINTEXT)
+@pytest.mark.needs("finalizing")
+@pytest.mark.clause("FEATURES.levels-follow")
+@settings(max_examples=1)
+@given(upgrade_type=st.just(UPGRADE))
+@example(upgrade_type=UPGRADE)
+def test_levels_follow_when_they_are_finalized(broker: Broker, upgrade_type: int) -> None:
+    """With the levels of its release finalized, each listener lists them, at a higher epoch if one rose.
+
+    A release at an older level is started again after that.
+    """
+    refusals = assert_levels_follow(broker, upgrade_type)
+    if refusals:
+        codes = ", ".join(repr(ErrorCode(each)) for each in sorted(refusals))
+        JUDGE.get().leaves_out(f"the target refuses to finalize the levels of its release: {codes}")

@@ -52,6 +52,7 @@ from conformance.assertions.features import (
     assert_same_levels,
     responses_at_one_epoch,
 )
+from conformance.assertions.finalizing import assert_levels_follow
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.histories import exchange_after
 from conformance.assertions.items import Item, names_of, ranges

@@ -17,7 +17,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.release_changes.sections import upgrade_report
 from reports.release_changes.upgrade import upgrade_between
 from upgrade.planning.json_document import upgrade_document
-from upgrade.planning.release_names import UnknownRelease, ends_named
+from upgrade.planning.release_names import UnknownRelease, ends_named, stand_in_notes
 
 
 @click.command()
@@ -37,13 +37,14 @@ def upgrade(before: str, after: str, grid_folder: Path | None, form: str) -> Non
     That is requests, features, clients, and what stands in between.
 
     A and B are releases such as 2.3.1, lines such as 2.3, or ids such as apache-kafka-2.3.1; 3.9.2-zookeeper is the
-    last release with ZooKeeper. The versions of requests are recorded; no broker is started. The exit status is 0, and
-    4 for a name that is unknown.
+    last release with ZooKeeper. The versions of requests are recorded; no broker is started. For a patch release that
+    was not recorded one of its line stands, and a sentence says so. The exit status is 0, and 4 for a name that is
+    unknown.
     """
     with reported_as(UnknownName, UnknownRelease):
         ends = ends_named(before, after)
     grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
-    changes = upgrade_between(*ends, grid)
+    changes = upgrade_between(*ends, grid, stand_in_notes(before, after))
     if form == "json":
         click.echo(json.dumps(upgrade_document(changes), indent=1))
     elif form == "markdown":

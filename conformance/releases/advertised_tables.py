@@ -6,14 +6,15 @@ The tables hold what the brokers advertise and what they can parse.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conformance.assertions.decoding import decode_answer
 from conformance.assertions.items import consecutive_runs
 from fixtures.artefacts.schema_jars import api_catalogue
+from fixtures.errors import HarnessError
 from fixtures.launchers import launch
-from fixtures.registry.targets import Target
+from fixtures.registry.targets import Target, kafka_releases
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import (
@@ -34,7 +35,7 @@ from wire.sasl import handshake_request
 
 KEY_COLUMNS = ("release", "quorum", "listener")
 TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
-FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
+FEATURE_COLUMNS = (*KEY_COLUMNS, "level", "name", "min_version", "max_version", "finalized_level")
 
 READABLE_COLUMNS = ("release", "api_key", "min_version", "max_version")
 
@@ -61,16 +62,21 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
     """Start a target and replace its rows in the three recorded CSV files.
 
-    The files are `advertised.csv`, `features.csv` and `readable.csv`. Rows of other patch releases of the same line are
-    replaced too.
+    The files are `advertised.csv`, `features.csv` and `readable.csv`. Rows of a patch release of the same line that the
+    registry no longer has are replaced too.
 
     All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table.
     What a release can parse is the same on every listener.
+
+    Of a release at an older level only the features are recorded, because the rest is that of the release.
 
     Args:
         target: an Apache Kafka release of the registry.
         launcher: "auto", "process" or "container".
         folder: the folder of the three files.
+
+    Raises:
+        HarnessError: the target does not start, or at an older level it lists other versions than its release.
     """
     with launch(target, launcher) as running:
         answers = {
@@ -78,16 +84,21 @@ def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> Non
             for listener in RECORDED_LISTENERS
             if listener in running.addresses
         }
-        readable = readable_versions(Broker(running, SASL_PLAINTEXT))
-    _replace_rows(folder / "readable.csv", READABLE_COLUMNS, {"release": target.release}, readable)
+        readable = [] if target.level else readable_versions(Broker(running, SASL_PLAINTEXT))
+    if not target.level:
+        _replace_rows(folder / "readable.csv", READABLE_COLUMNS, {"release": target.release}, readable)
     for listener, answer in answers.items():
         key: Row = {
             "release": target.release,
             "quorum": target.quorum or "",
             "listener": listener,
         }
-        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
-        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
+        if not target.level:
+            _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
+        elif answer.api_keys != profile_of(target.release, quorum=target.quorum, listener=listener).api_keys:
+            raise HarnessError(f"{target.id} lists other versions on {listener} than {target.release} does")
+        at_level = {**key, "level": target.level}
+        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, at_level, _feature_rows(answer))
 
 
 def readable_versions(broker: Broker) -> list[Row]:
@@ -143,8 +154,9 @@ def _feature_rows(answer: ApiVersionsResponse) -> list[Row]:
 def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row]) -> None:
     kept: list[Row] = []
     if file.exists():
+        others = {each.release for each in kafka_releases()}
         with file.open(newline="") as lines:
-            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key)]
+            kept = [row for row in csv.DictReader(lines) if not _is_replaced(row, key, others)]
     last = columns[len(key)]
     new: list[Row] = [{**key, **row} for row in rows]
     everything = sorted((*kept, *new), key=lambda row: _order(row, tuple(key), last))
@@ -154,22 +166,24 @@ def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable
         writer.writerows(everything)
 
 
-def _is_replaced(row: Row, key: Row) -> bool:
+def _is_replaced(row: Row, key: Row, known: Collection[str]) -> bool:
     """Return whether new rows replace a row.
 
-    They do if the row has the same key, or if it belongs to another patch release of the same line.
+    They do if the row has the same key, or if it belongs to a patch release of the same line that is not among the
+    known ones, those of the registry: the new one took its place.
     """
     release, other = str(key["release"]), str(row["release"])
     if release != other:
-        return line_of(release) == line_of(other)
+        return line_of(release) == line_of(other) and other not in known
     return all(row[column] == key[column] for column in key)
 
 
 def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
     value = str(row[last])
     rank = int(value) if value.lstrip("-").isdigit() else 0
-    parts = (row[column] for column in key if column != "release")
-    return release_order(str(row["release"])), *parts, rank, value
+    parts = (row[column] for column in key if column not in ("release", "level"))
+    level = str(row.get("level", ""))
+    return release_order(str(row["release"])), *parts, release_order(level) if level else (), rank, value
 
 
 def record_default_answers(folder: Path = RECORDED) -> None:

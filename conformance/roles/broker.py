@@ -23,6 +23,7 @@ from conformance.assertions.features import (
     lists_supported_features,
     names_epoch_of,
 )
+from conformance.assertions.finalizing import can_finalize
 from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
@@ -82,6 +83,11 @@ NEEDS: Mapping[str, Need[Broker]] = {
     "upstream_features": Need(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
         "the upstream lists no supported feature",
+    ),
+    "finalizing": Need(
+        can_finalize,
+        "the suite did not start the target as a release with KRaft, or does not know to which levels it may be raised",
+        is_of_suite=True,
     ),
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,

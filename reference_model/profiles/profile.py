@@ -41,6 +41,8 @@ IMPLEMENTATIONS_WITH_PROFILE = (APACHE_KAFKA, REFERENCE)
 KRAFT = "kraft"
 ZOOKEEPER = "zookeeper"
 BROKER = "broker"
+AT_LEVEL = "-at-"
+"""Stands in the id of a target between a release and the older line at whose levels its storage is formatted."""
 
 
 class ProfileError(Exception):
@@ -296,6 +298,7 @@ def profile_of(
     quorum: str | None = None,
     listener: str = PLAINTEXT,
     follows: str = APACHE_KAFKA,
+    level: str = "",
 ) -> Profile:
     """Return the profile of a release.
 
@@ -305,12 +308,14 @@ def profile_of(
         listener: the listener's name. All listeners of a broker share one table, and those of a controller
             another one.
         follows: "apache-kafka" for the behaviour of the release; "kip-text" to follow the KIPs where it differs.
+        level: the line at whose levels the features are finalized ("3.9"); empty for the levels of the release. The
+            versions of requests are the same at every level.
     """
     table = CONTROLLER if listener in CONTROLLER_LISTENERS else PLAINTEXT
     quorum = quorum or usual_quorum(release)
     key = {"quorum": quorum, "listener": table}
     in_line = _recorded_in_line(release, "advertised.csv", quorum=quorum)
-    features = _rows("features.csv", release=release, **key)
+    features = _rows("features.csv", release=release, level=level, **key)
     return Profile(
         release=release,
         listener=listener,
@@ -369,4 +374,19 @@ def profile_of_target(
     elif quorum is None and target.endswith(f"-{ZOOKEEPER}"):
         quorum = ZOOKEEPER
     own = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
-    return profile_of(release, quorum=quorum, listener=listener, follows=follows or own)
+    level = level_in(target) if implementation == APACHE_KAFKA else ""
+    return profile_of(release, quorum=quorum, listener=listener, follows=follows or own, level=level)
+
+
+def level_in(target: str) -> str:
+    """Return the level in the id of a release: "3.9" for "apache-kafka-4.4.0-at-3.9"; empty if it has none."""
+    return target.partition(AT_LEVEL)[2]
+
+
+@functools.cache
+def levels_of(release: str) -> tuple[str, ...]:
+    """Return the older lines at whose levels a release can run, oldest first; only KRaft has levels."""
+    if usual_quorum(release) != KRAFT:
+        return ()
+    recorded = sorted({line_of(row["release"]) for row in _rows("advertised.csv", quorum=KRAFT, listener=PLAINTEXT)})
+    return tuple(".".join(map(str, line)) for line in recorded if line < line_of(release))

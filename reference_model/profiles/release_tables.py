@@ -5,16 +5,23 @@ Each was recorded with ZooKeeper, with KRaft or with both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
+    AT_LEVEL,
     KRAFT,
     RECORDED_RELEASES,
     ZOOKEEPER,
     Profile,
+    levels_of,
+    line_of,
     profile_of,
     release_order,
     usual_quorum,
@@ -31,26 +38,39 @@ KIP-1071."""
 SWITCHED_OFF = {93: "the description of topologies"}
 """What a broker lists and refuses until it is switched on in its configuration, by API key; what these APIs are
 about."""
+PATCH_RELEASES_FILE = Path(__file__).with_name("patch_releases.csv")
+"""The patch releases without a recorded table; `python -m workflows.patch_releases` writes it from their jars."""
 QUORUM_NAMES = {ZOOKEEPER: "ZooKeeper", KRAFT: "KRaft"}
+
+
+class PatchRelease(NamedTuple):
+    """A release that was not recorded, and the recorded one of its line whose message schemas list the same."""
+
+    release: str
+    same_as: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRelease:
-    """One release with one kind of quorum.
+    """One release with one kind of quorum, at its own levels of features or at those of an older line.
 
     Attributes:
         release: the release: "3.9.2".
         quorum: "zookeeper" or "kraft".
         is_only_one: whether the release was recorded with no other quorum.
+        level: the older line at whose levels its features are finalized: "3.5"; empty for its own levels.
     """
 
     release: str
     quorum: str
     is_only_one: bool = True
+    level: str = ""
 
     @property
     def short(self) -> str:
-        """The name that distinguishes it from the others: "2.3.1", "3.9.2-zookeeper"."""
+        """The name that distinguishes it from the others: "2.3.1", "3.9.2-zookeeper", "3.9.2-at-3.5"."""
+        if self.level:
+            return f"{self.release}{AT_LEVEL}{self.level}"
         is_usual = self.quorum == usual_quorum(self.release)
         return self.release if is_usual else f"{self.release}-{self.quorum}"
 
@@ -61,7 +81,9 @@ class RecordedRelease:
 
     @property
     def title(self) -> str:
-        """The name on pages: "2.3.1", "3.9.2 (ZooKeeper)"."""
+        """The name on pages: "2.3.1", "3.9.2 (ZooKeeper)", "3.9.2 at the levels of 3.5"."""
+        if self.level:
+            return f"{self.release} at the levels of {self.level}"
         return self.release if self.is_only_one else f"{self.release} ({self.quorum_name})"
 
     @property
@@ -70,20 +92,32 @@ class RecordedRelease:
         return QUORUM_NAMES[self.quorum]
 
     @property
-    def order(self) -> tuple[tuple[int, ...], bool]:
-        """The sort key: by release, with ZooKeeper before KRaft."""
-        return release_order(self.release), self.quorum == KRAFT
+    def order(self) -> tuple[tuple[int, ...], bool, bool, tuple[int, ...]]:
+        """The sort key: by release, with ZooKeeper before KRaft, and older levels before its own."""
+        level = release_order(self.level) if self.level else ()
+        return release_order(self.release), self.quorum == KRAFT, not self.level, level
+
+    @property
+    def level_line(self) -> tuple[int, ...]:
+        """The line at whose levels its features are finalized."""
+        return line_of(self.level or self.release)
 
     def can_become(self, other: RecordedRelease) -> bool:
-        """Return whether another release is newer, or the same one after a migration to KRaft.
+        """Return whether another release is newer, or the same one after a migration to KRaft or at a newer level.
 
-        A release with KRaft never becomes one with ZooKeeper.
+        A release with KRaft never becomes one with ZooKeeper, and no cluster gets older levels.
         """
-        return self.order < other.order and (self.quorum, other.quorum) != (KRAFT, ZOOKEEPER)
+        if self.quorum == KRAFT and (other.quorum == ZOOKEEPER or other.level_line < self.level_line):
+            return False
+        return self.order < other.order
+
+    def at(self, level: str) -> RecordedRelease:
+        """Return it with the features finalized at the levels of an older line, one of `levels_of`."""
+        return replace(self, level=level)
 
     def profile(self, listener: str = PLAINTEXT) -> Profile:
         """Return what the model knows about it on one listener."""
-        return profile_of(self.release, quorum=self.quorum, listener=listener)
+        return profile_of(self.release, quorum=self.quorum, listener=listener, level=self.level)
 
     def table(self, listener: str = PLAINTEXT) -> Table:
         """Return what it lists and refuses on one listener; empty if that was not recorded."""
@@ -93,6 +127,25 @@ class RecordedRelease:
 def table_of_profile(profile: Profile) -> Table:
     """Return what a release lists, and what it refuses of that."""
     return table_of(ranges_of(profile.api_keys), ranges_of(profile.traits.refused_listed))
+
+
+def level_refusal(name: str, release: str, quorum: str | None, level: str) -> str:
+    """Return in one sentence why a release cannot run at a level; empty if it can.
+
+    Args:
+        name: how the sentence names the release.
+        release: the release.
+        quorum: its quorum; only KRaft has levels.
+        level: the line that is asked for.
+    """
+    levels = levels_of(release) if quorum == KRAFT else ()
+    if not levels:
+        return f"{name} cannot run at an older level: that needs a release with KRaft since 3.4"
+    if level in levels:
+        return ""
+    return (
+        f"{name} cannot run at level {level!r}; it can at {', '.join(levels)}, and at its own without {AT_LEVEL}{level}"
+    )
 
 
 def missing_feature(profile: Profile, api_key: int) -> str:
@@ -121,3 +174,35 @@ def recorded_release(release: str) -> RecordedRelease:
     """Return a release with its usual quorum."""
     known = (release, usual_quorum(release))
     return next(each for each in recorded_releases() if (each.release, each.quorum) == known)
+
+
+@cache
+def patch_releases() -> Mapping[str, str]:
+    """Return for each published release that was not recorded the recorded one that lists the same."""
+    with PATCH_RELEASES_FILE.open(encoding="utf-8", newline="") as file:
+        return {row["release"]: row["same_as"] for row in csv.DictReader(file)}
+
+
+def stand_in(release: str) -> tuple[str, str]:
+    """Return the recorded release whose table stands for a release, and in one sentence why.
+
+    Args:
+        release: a release ("4.0.1") or a line ("4.0").
+
+    Returns:
+        The release itself without a sentence if it is recorded, and for a line its newest recorded release. For any
+        other patch release the one that lists the same, or else the newest of its line. Twice an empty text if nothing
+        of its line was recorded.
+    """
+    if release in RECORDED_RELEASES:
+        return release, ""
+    same = patch_releases().get(release)
+    if same is not None:
+        return same, f"{release} was not recorded; its message schemas list the same versions as those of {same}."
+    of_line = [each for each in RECORDED_RELEASES if line_of(each) == line_of(release)]
+    if not of_line:
+        return "", ""
+    newest = of_line[-1]
+    if newest.startswith(f"{release}."):
+        return newest, ""
+    return newest, f"{release} was not recorded; {newest}, the newest recorded release of its line, stands for it."

@@ -18,6 +18,7 @@ from reports.document.blocks import (
     Strong,
 )
 from reports.grid.grid_view import verdict_text
+from reports.release_changes.levels import NEWEST_IN_TRANSACTIONS, TRANSACTION_VERSION, returning_line
 from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.rule_changes import RuleChange, RuleKind
 from reports.release_changes.steps import SOURCES, has_old_versions
@@ -40,6 +41,7 @@ def upgrade_report(upgrade: Upgrade) -> Document:
         title=upgrade.title,
         blocks=(
             Sentence(Strong(upgrade.in_short)),
+            *map(Sentence, upgrade.notes),
             *sections_of(upgrade),
             *_steps(upgrade),
             Sentence(("What Apache Kafka states: ", *links[1:], ".")),
@@ -55,6 +57,7 @@ def sections_of(upgrade: Upgrade) -> tuple[Section, ...]:
         *_request_sections(upgrade),
         *_rule_sections(upgrade),
         _features(upgrade),
+        *_level_sections(upgrade),
     )
     return tuple(section for section in sections if section.blocks)
 
@@ -190,6 +193,30 @@ def _rule_line(change: RuleChange) -> ListItem:
 def _features(upgrade: Upgrade) -> Section:
     lines = [ListItem(f"{each.before or _NONE} → {each.after or _NONE}", each.name) for each in upgrade.features]
     return _section("Features of the cluster", lines)
+
+
+def _level_sections(upgrade: Upgrade) -> Iterator[Section]:
+    """Yield what operators ask who upgrade the brokers first, and finalize the features later or never."""
+    levels = upgrade.levels
+    if levels is None:
+        return
+    name = levels.unfinalized.title
+    lines = [ListItem(f"{name} lists the same versions as {upgrade.after.title} at its own levels.", "Requests")]
+    lines += [
+        ListItem(", ".join(names), f"Refused until {each} is finalized") for each, names in levels.refused.items()
+    ]
+    if levels.limits_transactions:
+        newest = ", ".join(f"{request} v{version}" for request, version in NEWEST_IN_TRANSACTIONS.items())
+        text = f"clients may send no newer version than {newest} in a transaction until {TRANSACTION_VERSION} is 2"
+        refused = "a newer Produce is listed, and answered with UNSUPPORTED_VERSION."
+        lines.append(ListItem(f"{text}; {refused}", "In transactions"))
+    back = "yes, as long as nothing is finalized"
+    start = f"kafka-conformance start {levels.unfinalized.target} starts such a broker."
+    lines.append(ListItem(f"{back}; {start}", "Can I go back"))
+    yield _section("If you upgrade the brokers and do not finalize", lines)
+    rising = ", ".join(f"{each} {old or 'not set'} → {new}" for each, (old, new) in levels.rising.items())
+    lines = [ListItem(rising, "Levels"), ListItem(returning_line(levels, upgrade.before), "Can I go back")]
+    yield _section("If you finalize", lines)
 
 
 def _steps(upgrade: Upgrade) -> Iterator[Section]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reference_model.profiles.known_apis import Range
-from reference_model.profiles.profile import KRAFT, ZOOKEEPER, line_of, release_order
+from reference_model.profiles.profile import KRAFT, ZOOKEEPER, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 
 FIRST_WITHOUT_OLD_VERSIONS = "4.0"
@@ -115,11 +115,17 @@ def _steps(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeS
         )
     elif before.quorum != after.quorum:
         yield UpgradeStep(text="This is a migration to KRaft, and no change of the release.", source=UPGRADE_NOTES)
-    if after.quorum == KRAFT and before.release != after.release:
-        if before.quorum == KRAFT:
-            yield from _oldest_metadata(before, after)
-        if before.quorum == KRAFT or must_leave_zookeeper(before, after):
-            yield _finalizing(after)
+    if after.quorum == KRAFT and before.release != after.release and before.quorum == KRAFT:
+        yield from _oldest_metadata(before, after)
+    if _has_new_levels(before, after):
+        yield _finalizing(after)
+
+
+def _has_new_levels(before: RecordedRelease, after: RecordedRelease) -> bool:
+    """Return whether levels have to be finalized on the way."""
+    if before.quorum == KRAFT:
+        return before.level_line < after.level_line
+    return must_leave_zookeeper(before, after) and after.level_line > last_with_zookeeper()[1].level_line
 
 
 def _oldest_metadata(before: RecordedRelease, after: RecordedRelease) -> Iterator[UpgradeStep]:
@@ -133,7 +139,7 @@ def _oldest_metadata(before: RecordedRelease, after: RecordedRelease) -> Iterato
 
 
 def _finalizing(after: RecordedRelease) -> UpgradeStep:
-    line = ".".join(map(str, line_of(after.release)))
+    line = ".".join(map(str, after.level_line))
     is_old = has_old_versions(after.release)
     option = "--metadata" if is_old else "--release-version"
     return UpgradeStep(

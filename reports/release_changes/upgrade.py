@@ -15,6 +15,7 @@ from reference_model.profiles.version_tables import RequestKind
 from reports.grid.grid_view import FoldedGrid
 from reports.release_changes.client_changes import ClientChange, client_changes
 from reports.release_changes.client_versions import ServedClients, served_clients
+from reports.release_changes.levels import Levels, levels_between
 from reports.release_changes.request_lines import RequestLines, request_lines
 from reports.release_changes.rule_changes import RuleChanges, RuleKind, rule_changes
 from reports.release_changes.steps import (
@@ -40,8 +41,10 @@ class Upgrade:
     Attributes:
         steps: what stands in between.
         served: the Java clients that the newer release serves.
+        levels: what stays as it was until features are finalized; None if there is nothing to finalize.
         clients: what clients did with both releases; None if no grid was given.
         rules: the rules whose verdict differs; None if no grid was given.
+        notes: sentences about releases that were asked for and for which others stand.
     """
 
     before: RecordedRelease
@@ -50,8 +53,10 @@ class Upgrade:
     features: tuple[FeatureChange, ...]
     steps: tuple[UpgradeStep, ...]
     served: ServedClients
+    levels: Levels | None = None
     clients: tuple[ClientChange, ...] | None = None
     rules: RuleChanges | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -69,7 +74,12 @@ class Upgrade:
         return f"In short: {'; '.join(_parts(self))}."
 
 
-def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: FoldedGrid | None = None) -> Upgrade:
+def upgrade_between(
+    before: RecordedRelease,
+    after: RecordedRelease,
+    grid: FoldedGrid | None = None,
+    notes: tuple[str, ...] = (),
+) -> Upgrade:
     """Return what changes from one release to another.
 
     A grid adds operations of clients, verdicts of rules, or both.
@@ -81,8 +91,10 @@ def upgrade_between(before: RecordedRelease, after: RecordedRelease, grid: Folde
         features=feature_changes(before, after),
         steps=steps_between(before, after),
         served=served_clients(after.release, grid),
+        levels=levels_between(before, after),
         clients=None if grid is None else client_changes(grid, before, after),
         rules=None if grid is None else rule_changes(grid, before, after),
+        notes=notes,
     )
 
 

@@ -25,7 +25,7 @@ _LISTENER_COLUMNS = {"release": str, "quorum": str, "listener": str}
 _RANGE = {"min_version": int, "max_version": int}
 RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
     "advertised": {**_LISTENER_COLUMNS, "api_key": int, **_RANGE},
-    "features": {**_LISTENER_COLUMNS, "name": str, **_RANGE, "finalized_level": int},
+    "features": {**_LISTENER_COLUMNS, "level": str, "name": str, **_RANGE, "finalized_level": int},
 }
 """Maps each recorded table to the types of its columns, which are those of its CSV file in the profiles."""
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}

@@ -52,4 +52,4 @@ def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
 
 
 def _profile(target: Target, listener: str) -> Profile:
-    return profile_of(target.release, quorum=target.quorum, listener=listener)
+    return profile_of(target.release, quorum=target.quorum, listener=listener, level=target.level)

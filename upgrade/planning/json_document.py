@@ -7,6 +7,7 @@ from typing import Any
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.release_tables import RecordedRelease
 from reference_model.profiles.version_tables import Support
+from reports.release_changes.levels import Levels
 from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.upgrade import Upgrade
 
@@ -21,6 +22,7 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, Any]:
         "from": _end(upgrade.before),
         "to": _end(upgrade.after),
         "in_short": upgrade.in_short,
+        "notes": list(upgrade.notes),
         "requests": [
             _request(line, because_of_quorum=False) for lines in upgrade.requests.by_kind.values() for line in lines
         ]
@@ -28,6 +30,7 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, Any]:
         "features": [
             {"name": each.name, "from": each.before or None, "to": each.after or None} for each in upgrade.features
         ],
+        "levels": None if upgrade.levels is None else _levels(upgrade.levels),
         "steps": [
             {
                 "text": step.text,
@@ -92,6 +95,16 @@ def _support(support: Support | None) -> dict[str, Any] | None:
 
 def _range(range_: Range | None) -> list[int] | None:
     return None if range_ is None else [*range_]
+
+
+def _levels(levels: Levels) -> dict[str, Any]:
+    return {
+        "unfinalized": levels.unfinalized.target,
+        "rising": {name: {"from": old or None, "to": new} for name, (old, new) in levels.rising.items()},
+        "refused_until_finalized": {name: list(names) for name, names in levels.refused.items()},
+        "limits_transactions": levels.limits_transactions,
+        "can_return_once_finalized": not levels.beyond,
+    }
 
 
 def _rules(upgrade: Upgrade) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from fixtures.registry.targets import Target, load_targets
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
+    AT_LEVEL,
     RECORDED_RELEASES,
     Profile,
     line_of,
     profile_of,
     usual_quorum,
 )
-from reference_model.profiles.release_tables import table_of_profile
+from reference_model.profiles.release_tables import level_refusal, table_of_profile
 from reference_model.profiles.version_tables import served_ranges
 
 
@@ -53,15 +54,25 @@ class Release:
     def refused_since(self, api_key: int, api_version: int) -> str:
         """Return the first line of releases, such as "4.0", that refuses a request.
 
-        The line is the start of the latest refusal up to this release. Return an empty string if no earlier release
-        served the request.
+        It is the start of the latest refusal up to this release: one release, such as "4.0.0", if others of its line
+        serve the request. Return an empty string if no earlier release served it.
         """
-        since = ""
-        for earlier in map(_release, reversed(_releases_until(self.id))):
+        first: Release | None = None
+        # Which versions are served depends on no level.
+        whole = self.id.partition(AT_LEVEL)[0]
+        for earlier in map(_release, reversed(_releases_until(whole))):
             if earlier.serves(api_key, api_version):
-                return since
-            since = ".".join(map(str, line_of(earlier.profile.release)))
+                return first.name_of_refusal(api_key, api_version) if first else ""
+            first = earlier
         return ""
+
+    def name_of_refusal(self, api_key: int, api_version: int) -> str:
+        """Return the line of a release that refuses a request; the release if not all of its line do."""
+        line = line_of(self.profile.release)
+        of_line = (_release(id_) for id_, target in recorded_targets().items() if line_of(target.release) == line)
+        if any(each.serves(api_key, api_version) for each in of_line):
+            return self.profile.release
+        return ".".join(map(str, line))
 
 
 def release_named(id_: str) -> Release:
@@ -70,15 +81,20 @@ def release_named(id_: str) -> Release:
     Raises:
         NoSuchRelease: there is no such release, or its table was not recorded.
     """
-    if id_ not in recorded_targets():
+    whole, at, level = id_.partition(AT_LEVEL)
+    if whole not in recorded_targets():
         raise NoSuchRelease(f"{id_!r} is no release whose table is known; known are {', '.join(recorded_targets())}")
+    target = recorded_targets()[whole]
+    if at and (refusal := level_refusal(whole, target.release, target.quorum, level)):
+        raise NoSuchRelease(refusal)
     return _release(id_)
 
 
 @cache
 def _release(id_: str) -> Release:
-    target = recorded_targets()[id_]
-    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum))
+    whole, _, level = id_.partition(AT_LEVEL)
+    target = recorded_targets()[whole]
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum, level=level))
 
 
 @cache

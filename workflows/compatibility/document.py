@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
-from reference_model.profiles.profile import line_of
 from reports.wording.escaping import markdown_text
 from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES, counted, some_of
@@ -224,11 +223,7 @@ def step_sentence(step: LineStep) -> str:
         parts.append(f"newly broken: {some_of(step.worse, _MAX_NEW)}")
     if step.better:
         parts.append(f"broken no more: {some_of(step.better, _MAX_NEW)}")
-    return f"**{_line(step.before)} → {_line(step.after)}**: {'; '.join(parts) or 'no request of clients changes'}."
-
-
-def _line(release: str) -> str:
-    return ".".join(map(str, line_of(release)))
+    return f"{step.before} → {step.after}: {'; '.join(parts) or 'no request of clients changes'}."
 
 
 def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import defect
 from reference_model.profiles.listeners import CONTROLLER, SASL_PLAINTEXT
+from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_ZERO_MINIMUM,
@@ -21,6 +22,9 @@ SUPPORTED_FEATURES_TAG = 0
 EPOCH_TAG = 1
 FIRST_EPOCH = 1000
 RESPONSES_TO_ONE_OLD_EPOCH = 50
+METADATA_VERSION = b"metadata.version"
+UNUSED_KEY = 1234
+"""No API has this key."""
 
 
 def _carries_features(context: RequestContext) -> bool:
@@ -248,6 +252,42 @@ def controllers_leave_out_a_finalized_feature(context: RequestContext) -> None:
     if _carries_features(context):
         finalized = context.message.finalized_features
         context.replace_response(finalized_features=finalized[:-1])
+
+
+def _first_after_finalizing(context: RequestContext) -> bool:
+    """Return whether this is the first response with features after a request to finalize some."""
+    memory = context.broker.memory
+    if context.header is not None and context.header.api_key == UPDATE_FEATURES_KEY:
+        # The sweeps send such a request as well, and name no feature.
+        memory["finalized"] = METADATA_VERSION in context.payload
+    return _carries_features(context) and memory.pop("finalized", False)
+
+
+@defect(Stage.ANSWER, "FEATURES.levels-follow", every_api=True)
+def a_newly_finalized_level_hides_an_api(context: RequestContext) -> None:
+    """The first response after features are finalized leaves out the last API of the table."""
+    if _first_after_finalizing(context):
+        context.response = dataclasses.replace(context.message, api_keys=context.message.api_keys[:-1])
+        context.answer = context.encode_answer()
+
+
+@defect(Stage.ANSWER, "FEATURES.levels-follow", every_api=True)
+def a_newly_finalized_level_hides_the_newest_version(context: RequestContext) -> None:
+    """The first response after features are finalized lists Produce without its newest version."""
+    if _first_after_finalizing(context):
+        produce, *others = context.message.api_keys
+        older = dataclasses.replace(produce, max_version=produce.max_version - 1)
+        context.response = dataclasses.replace(context.message, api_keys=(older, *others))
+        context.answer = context.encode_answer()
+
+
+@defect(Stage.ANSWER, "FEATURES.levels-follow", every_api=True)
+def a_newly_finalized_level_lists_one_more_api(context: RequestContext) -> None:
+    """The first response after features are finalized lists an API that no other response has."""
+    if _first_after_finalizing(context):
+        further = dataclasses.replace(context.message.api_keys[-1], api_key=UNUSED_KEY)
+        context.response = dataclasses.replace(context.message, api_keys=(*context.message.api_keys, further))
+        context.answer = context.encode_answer()
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:

@@ -21,8 +21,10 @@ from reference_model.profiles.profile import (
     NEWEST_RELEASE,
     REFERENCE,
     ZOOKEEPER,
+    Profile,
     ProfileError,
     Traits,
+    levels_of,
     line_of,
     profile_of,
     profile_of_target,
@@ -259,10 +261,10 @@ def test_file_with_other_traits_is_refused(
 
 KEYS_OF_BROKERS = (
     *(19, 21, 21, 34, 38, 43, 43, 43, 44, 45, 48, 48, 50, 54, 56, 59, 59, 59),
-    *(49, 49, 51, 55, 57, 59, 61, 61, 73, 75, 75, 77),
+    *(49, 49, 51, 55, 57, 59, 61, 61, 61, 73, 75, 75, 77),
 )
-"""How many keys the sources of each line have for brokers, from 0.10.0 to 4.4; KRaft begins in the second row."""
-KEYS_OF_CONTROLLERS = (29, 29, 31, 35, 39, 39, 42, 41, 41, 41, 41, 42)
+"""How many keys the sources of each recorded release have for brokers; KRaft begins in the second row."""
+KEYS_OF_CONTROLLERS = (29, 29, 31, 35, 39, 39, 42, 41, 41, 41, 41, 41, 42)
 """The same for controllers, from 3.3 on."""
 
 
@@ -386,7 +388,17 @@ def test_first_release_of_a_line_belongs_to_it() -> None:
     """Releases "4.0.0" and "4.0" are of the same line as "4.0.2", although trailing zeros do not order releases."""
     assert line_of("4.0.0") == line_of("4.0") == line_of("4.0.2") == (4, 0)
     assert line_of("0.10.2.2") == line_of("0.10.2") == (0, 10, 2)
-    assert profile_of("4.0.0").served_keys == profile_of("4.0.2").served_keys
+    assert profile_of("4.0.9").served_keys == profile_of("4.0").served_keys == profile_of("4.0.2").served_keys
+
+
+def test_the_first_release_of_4_0_has_a_table_of_its_own() -> None:
+    """KAFKA-19444: 4.0.1 put JoinGroup v0 and v1 back."""
+    first, later = (profile_of(release) for release in ("4.0.0", "4.0.2"))
+    assert {*first.api_keys} ^ {*later.api_keys} == {
+        ApiVersion(api_key=11, min_version=2, max_version=9),
+        ApiVersion(api_key=11, min_version=0, max_version=9),
+    }
+    assert [each.reads(11, 1) for each in (first, later)] == [False, True]
 
 
 def test_line_without_a_record_serves_nothing_that_is_known() -> None:
@@ -473,3 +485,30 @@ def test_reference_broker_follows_the_text() -> None:
     assert profile_of_target(*reference, listener=PLAINTEXT) == by_text
     assert profile_of_target(*kafka, listener=PLAINTEXT) == profile_of(NEWEST_RELEASE)
     assert profile_of_target(*kafka, listener=PLAINTEXT, follows=KIP_TEXT) == by_text
+
+
+def test_each_release_is_recorded_at_each_older_level() -> None:
+    """The newer the level, the higher the version of metadata; supported features are those of the release."""
+    assert levels_of("3.3.2") == levels_of("2.8.2") == ()
+    assert levels_of("3.9.2") == ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8")
+    for release in KRAFT_LINES:
+        own = profile_of(release)
+        at_levels = [profile_of(release, level=level) for level in levels_of(release)]
+        metadata = [_metadata_level(each) for each in (*at_levels, own)]
+        assert metadata == sorted(set(metadata)), release
+        assert all(each.supported_features == own.supported_features for each in at_levels), release
+        assert all(each.api_keys == own.api_keys for each in at_levels), release
+
+
+def _metadata_level(profile: Profile) -> int:
+    return next(each.max_version_level for each in profile.finalized_features if each.name == "metadata.version")
+
+
+def test_a_target_has_the_level_in_its_id() -> None:
+    """Records name targets by ids alone; a dash and "at" in the name of another implementation mean nothing."""
+    (only,) = profile_of_target(
+        "apache-kafka-4.4.0-at-3.9", APACHE_KAFKA, "4.4.0", listener="plaintext"
+    ).finalized_features
+    assert (only.name, only.max_version_level) == ("metadata.version", 21)
+    other = profile_of_target("kafka-build-4.4.0-at-work", "kafka-build", "4.4.0", listener="plaintext")
+    assert other.finalized_features == profile_of("4.4.0").finalized_features

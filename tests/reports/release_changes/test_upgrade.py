@@ -139,6 +139,8 @@ def test_sections_without_content_are_left_out() -> None:
         "Requests: new (2)",
         "Requests: further versions (5)",
         "Features of the cluster",
+        "If you upgrade the brokers and do not finalize",
+        "If you finalize",
         "On the way",
     ]
 

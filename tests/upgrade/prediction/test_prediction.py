@@ -14,7 +14,7 @@ from upgrade.prediction.releases import NoSuchRelease, release_named
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
 """What a broker of release 3.9 lists of some APIs."""
-ASKS, PRODUCE, FETCH, METADATA = (18, 3), 0, 1, 3
+ASKS, PRODUCE, FETCH, METADATA, JOIN_GROUP = (18, 3), 0, 1, 3, 11
 
 
 def predicted(
@@ -161,3 +161,19 @@ def test_what_older_code_reads_is_not_served() -> None:
     assert served == [0, 1, 2, 3]
     assert release_named("apache-kafka-2.3.1").refused_since(FETCH, 16) == ""
     assert release_named("apache-kafka-4.4.0").refused_since(FETCH, 3) == "4.0"
+    # 4.0.1 serves it again, so not the entire line refuses it.
+    assert release_named("apache-kafka-4.0.0").refused_since(JOIN_GROUP, 1) == "4.0.0"
+
+
+def test_a_release_at_an_old_level_refuses_what_its_features_gate() -> None:
+    """4.4.0 after an upgrade from 3.9 that was not finalized serves no group of KIP-848 until it is."""
+    group_heartbeat = 68
+    old = predicted((group_heartbeat, 0), release="apache-kafka-4.4.0-at-3.9")
+    assert [old.outcome, predicted((group_heartbeat, 0)).outcome] == [
+        PredictedOutcome.CANNOT_SAY,
+        PredictedOutcome.WORKS,
+    ]
+    assert "group.version" in old.decisions[0].sentence
+    assert release_named("apache-kafka-4.4.0-at-3.9").refused_since(FETCH, 3) == "4.0"
+    with pytest.raises(NoSuchRelease, match=r"cannot run at level '2\.8'; it can at 3\.3"):
+        release_named("apache-kafka-4.4.0-at-2.8")

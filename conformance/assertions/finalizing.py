@@ -1,0 +1,121 @@
+"""Finalizes features at the levels of a release, and checks what listeners list.
+
+That changes the target for good, so it is started again if a level rose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+
+from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.other_apis import advertised_table, ask_anyhow
+from fixtures.artefacts.schema_jars import api_catalogue
+from fixtures.polling import poll_until
+from fixtures.under_test.broker import Broker
+from reference_model.profiles.profile import IMPLEMENTATIONS_WITH_PROFILE, KRAFT, profile_of
+from strategies.minimal_requests import minimal_request
+from wire.api_keys import UPDATE_FEATURES_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.error_codes import ErrorCode
+from wire.exchange import probe_request
+from wire.message_schemas import error_codes_in
+
+FOLLOWS_WITHIN_S = 20.0
+"""How long listeners may take to list new levels; measured: 1.5 s for all of them on two busy cores."""
+
+Levels = Mapping[str, int]
+"""The finalized level of each feature that has one."""
+
+
+def can_finalize(broker: Broker) -> bool:
+    """Return whether the suite started a release with KRaft, whose levels are known, and may raise them."""
+    target = broker.target
+    return (
+        target.implementation in IMPLEMENTATIONS_WITH_PROFILE
+        and target.quorum == KRAFT
+        and broker.running.launcher != "address"
+        and bool(levels_of_release(broker))
+        and any(entry.api_key == UPDATE_FEATURES_KEY for entry in advertised_table(broker))
+    )
+
+
+def levels_of_release(broker: Broker) -> Levels:
+    """Return the levels that a fresh target of the release lists on a listener."""
+    profile = profile_of(broker.target.release, quorum=broker.target.quorum, listener=broker.listener)
+    return {each.name: each.max_version_level for each in profile.finalized_features}
+
+
+def assert_levels_follow(broker: Broker, upgrade_type: int) -> Collection[int]:
+    """Finalize the levels of the release, and fail unless every listener follows.
+
+    Args:
+        broker: the plaintext listener.
+        upgrade_type: the type of the update, which says whether levels may also fall.
+
+    Returns:
+        The error codes by which the target refuses to finalize; then nothing was judged. Empty if it did not.
+    """
+    listeners = [broker if name == broker.listener else broker.sibling(name) for name in broker.running.addresses]
+    before = [_features_of(each) for each in listeners]
+    rises = any(
+        levels_in(response) != levels_of_release(each) for each, response in zip(listeners, before, strict=True)
+    )
+    try:
+        refusals = _finalize(broker, levels_of_release(broker), upgrade_type) - {ErrorCode.NONE}
+        if not refusals:
+            for each, response in zip(listeners, before, strict=True):
+                _assert_follows(each, response)
+        return refusals
+    finally:
+        if rises and broker.can_restart:
+            broker.restart()
+            broker.calibrate()
+
+
+def levels_in(response: ApiVersionsResponse) -> Levels:
+    """Return the finalized levels in a response."""
+    return {each.name: each.max_version_level for each in response.finalized_features}
+
+
+def _assert_follows(listener: Broker, before: ApiVersionsResponse) -> None:
+    name, expected = listener.listener, levels_of_release(listener)
+    found = poll_until(partial(_levels_with_table_of, listener, before), expected, limit_s=FOLLOWS_WITHIN_S)
+    assert found == expected, (
+        f"{name} lists the finalized levels {found} {FOLLOWS_WITHIN_S:g} s after these: {expected}"
+    )
+    epochs = before.finalized_features_epoch, _features_of(listener).finalized_features_epoch
+    if levels_in(before) != expected:
+        assert epochs[0] < epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}, although levels rose"
+    else:
+        assert epochs[0] <= epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}"
+
+
+def _levels_with_table_of(listener: Broker, before: ApiVersionsResponse) -> Levels:
+    response = _features_of(listener)
+    differing = {*response.api_keys} ^ {*before.api_keys}
+    keys = ", ".join(map(str, sorted({each.api_key for each in differing})))
+    assert not differing, f"{listener.listener} lists other versions once features are finalized: of the APIs {keys}"
+    return levels_in(response)
+
+
+def _features_of(listener: Broker) -> ApiVersionsResponse:
+    version = listener.described_version
+    exchange = listener.exchange(probe_request(version))
+    return decode_answer(exchange, api_version=version)
+
+
+def _finalize(broker: Broker, levels: Levels, upgrade_type: int) -> set[int]:
+    """Ask a target to raise its levels, and return the error codes of its response."""
+    listed = next(each for each in advertised_table(broker) if each.api_key == UPDATE_FEATURES_KEY)
+    version = min(listed.max_version, max(api_catalogue().versions_of(UPDATE_FEATURES_KEY)))
+    api = api_catalogue().find(UPDATE_FEATURES_KEY, version)
+    assert api is not None
+    updates = [
+        {"feature": name, "max_version_level": level, "upgrade_type": upgrade_type} for name, level in levels.items()
+    ]
+    exchange = ask_anyhow(
+        broker, minimal_request(api, version, values={"feature_updates": updates, "timeout_ms": 10_000})
+    )
+    _, response = api.decode_response(payload_of(exchange), version)
+    return set(error_codes_in(response, version))
