@@ -141,9 +141,7 @@ class Transactions(Authentication):
         """Commit an offset of the topic for the client's group."""
         partitions = ({"partition_index": 0, "committed_offset": 0},)
         topics = ({"name": TOPIC, "topic_id": topic.topic_id, "partitions": partitions},)
-        self.ask(
-            producer.coordinator, TXN_OFFSET_COMMIT, {**producer.fields, "group_id": GROUP_ID, "topics": topics}
-        )
+        self.ask(producer.coordinator, TXN_OFFSET_COMMIT, {**producer.fields, "group_id": GROUP_ID, "topics": topics})
 
     def end(self, producer: Producer) -> Producer:
         """Commit the transaction; return the producer for the next one, which may have another id or epoch."""

@@ -383,9 +383,7 @@ class ScriptedConnection:
         ]
         last_id, _, _ = nodes[-1]
         leader_id = last_id if self._serves_transactions else None
-        return cluster_response(
-            api, message, nodes=nodes, cluster_id=self._script.cluster_id, leader_id=leader_id
-        )
+        return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id, leader_id=leader_id)
 
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
