@@ -36,10 +36,15 @@ def does_transactions(client: ClientUnderTest) -> bool:
 
 
 def heeds_levels(client: ClientUnderTest) -> bool:
-    """Return whether a client sends nothing of transaction V2 in a cluster at level 1.
+    """Return whether a client that does transactions sends nothing of transaction V2 in a cluster at level 1.
 
     One that does looks at no feature, so a single clause judges it.
+
+    Raises:
+        ClientFails: it does none even with a healthy broker.
     """
+    if not does_transactions(client):
+        return False
     moves = History(client.plays.of(AT_LEVEL_1_ALONE).recording).moves
     return not any(needs_transaction_v2(move) for move in moves)
 
