@@ -1,9 +1,13 @@
-"""Scripts of clusters whose finalized features decide what a client may send in a transaction (KIP-584, KIP-890).
+"""Scripts of clusters whose finalized features decide what a transaction may use.
+
+Source: KIP-584 and KIP-890.
 
 The client does one transaction after the other. Lowest levels of features are 1, because another clause is about 0.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -20,11 +24,14 @@ ENOUGH_FOR_TRANSACTIONS = 24
 """How many responses three transactions take at most, with what comes before them: each takes five below level 2."""
 FIRST_TRANSACTION_IS_OVER = 9
 """After how many responses a connection closes on which a client may do all of its first transaction."""
+TRANSACTIONS_MS = 15_000
+"""On a busy machine a JVM takes half of it for its first transaction; other clients have seen enough after 2 s."""
 EPOCH = 7
 MAX_EPOCH = 2**40
 _MIN_EPOCH = -(2**63)
 TABLE = Table(removed=(GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY))
 """The healthy table without telemetry, which no scripted broker answers, and which producers send by themselves."""
+WITHOUT_FEATURES = Answer(table=TABLE)
 LOOK_ALIKES = ("x.transaction.version", "transaction.version.x", "Transaction.Version", "transaction_version")
 _OTHER_FEATURES = {
     each.name: each.max_version
@@ -63,7 +70,6 @@ def only_supported(*levels: Level) -> Answer:
     return Answer(table=TABLE, supported_features=tuple((name, 1, level) for name, level in levels))
 
 
-WITHOUT_FEATURES = Answer(table=TABLE)
 AT_LEVEL_1 = at_level(1)
 AT_LEVEL_2 = at_level(2)
 
@@ -73,7 +79,8 @@ def transacting(*nodes: tuple[ConnectionScript, ...]) -> Script:
 
     The first node is the coordinator, the last one leads every partition.
     """
-    return kept_asking(*nodes, ends_after=ENOUGH_FOR_TRANSACTIONS, options=(TRANSACTIONS,))
+    asking = kept_asking(*nodes, ends_after=ENOUGH_FOR_TRANSACTIONS, options=(TRANSACTIONS,))
+    return replace(asking, timeout_ms=TRANSACTIONS_MS)
 
 
 def transactions_with(*answers: Answer, newest: int = NEWEST_VERSION) -> Script:
@@ -193,7 +200,7 @@ def invalid_epochs() -> st.SearchStrategy[Script]:
 
 
 def clusters_with_an_older_epoch() -> st.SearchStrategy[Script]:
-    """Clusters in which an older epoch follows a newer one, with another level, from a broker that lags behind."""
+    """Clusters in which an older epoch follows a newer one, with another level: one broker is not up to date."""
     return st.builds(
         lambda older, by, level, script: script(at_level(level, epoch=older + by), at_level(3 - level, epoch=older)),
         _epochs(),

@@ -1,4 +1,6 @@
-"""Schemas of the messages of a transaction, which a producer sends to its coordinator and to leaders of partitions.
+"""Schemas of the messages of a transaction.
+
+A producer sends them to its coordinator and to the leaders of partitions.
 
 Source: the message schemas of release 4.4.0; a test compares them.
 """

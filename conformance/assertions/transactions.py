@@ -1,4 +1,4 @@
-"""Assertions about the transactions of a client: that it does them, and in which versions."""
+"""Assertions about the transactions of a client, and their versions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def does_transactions(client: ClientUnderTest) -> bool:
     if TRANSACTIONS not in client.client.options:
         return False
     control = client.plays.of(CONTROL)
-    if not commits(control):
+    # As for every healthy broker, a second play decides on a busy machine.
+    if not commits(control) and not commits(control := client.plays.again(CONTROL)):
         said = [ask.detail for ask in control.result.asks[-1:]] or [control.result.summary]
         raise ClientFails(f"{client.client.id} ends no transaction, even with a healthy scripted broker: {said[0]}")
     return True

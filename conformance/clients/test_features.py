@@ -1,4 +1,4 @@
-"""Tests of clients in clusters whose finalized features decide what a transaction may use.
+"""Tests of clients in clusters with finalized features.
 
 Produce from v12 and TxnOffsetCommit from v5 on belong to transaction V2, which a cluster has from level 2 of
 transaction.version on (KIP-890). What the table lists does not depend on that.
@@ -90,7 +90,7 @@ def test_features_with_an_invalid_epoch_do_not_count(client: ClientUnderTest, sc
 @example(script=transactions_along(at_level(1, epoch=9), at_level(2, epoch=8)))
 @example(script=transactions_along(at_level(2, epoch=9), at_level(1, epoch=8)))
 def test_older_epoch_changes_nothing(client: ClientUnderTest, script: Script) -> None:
-    """Features of an older epoch, from a broker that lags behind, replace none of a newer one."""
+    """Features of an older epoch, from a broker that is not up to date, replace none of a newer one."""
     with played(client, script) as play:
         assert_allowed(play, "FEATURES.client-never-goes-back")
         assert_uses_transaction_v2(client, play, "FEATURES.client-never-goes-back")

@@ -1,4 +1,4 @@
-"""Scripts of clusters with finalized features: what is drawn, and that it can be read back."""
+"""Scripts of clusters with finalized features: what is drawn."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def test_extreme_is_drawn(strategy: Strategy, is_it: Callable[[Script], bool]) -
 
 
 def test_epochs_follow_each_other() -> None:
-    """An older epoch comes second where a broker lags behind, and a newer one where a level changes."""
+    """An older epoch comes second where a broker is not up to date, and a newer one where a level changes."""
 
-    @given(behind=clusters_with_an_older_epoch(), changed=clusters_that_change_a_level())
-    def check(behind: Script, changed: Script) -> None:
-        assert epochs(behind)[0] > epochs(behind)[-1]
+    @given(lagging=clusters_with_an_older_epoch(), changed=clusters_that_change_a_level())
+    def check(lagging: Script, changed: Script) -> None:
+        assert epochs(lagging)[0] > epochs(lagging)[-1]
         assert epochs(changed)[0] < epochs(changed)[-1]
-        assert levels(behind)[0] != levels(behind)[-1]
+        assert levels(lagging)[0] != levels(lagging)[-1]
         assert levels(changed)[0] != levels(changed)[-1]
 
     check()

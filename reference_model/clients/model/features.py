@@ -1,4 +1,4 @@
-"""What the model client knows of the features that are finalized in its cluster (KIP-584)."""
+"""Finalized features of its cluster that the model client knows (KIP-584)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Transactions of the model client: a record and an offset, by KIP-98 or, where it is finalized, by KIP-890, Part 2."""
+"""Transactions of the model client, each of a record and an offset.
+
+They follow KIP-98 or, where the cluster has finalized it, KIP-890, Part 2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rules of the oracle for clients that are about the features finalized in a cluster (KIP-584, KIP-890).
+"""Rules of the oracle for clients about the features finalized in a cluster.
+
+Source: KIP-584 and KIP-890.
 
 A client learns features from every table that it gets, and keeps those with the highest epoch. It may decide when a
 transaction begins, and keep to that until the transaction ends: so a request is right if it was at any time since then.

@@ -1,4 +1,4 @@
-"""Versions that a client may use in a transaction, by the level of the feature transaction.version.
+"""Versions that a client may use in a transaction, by transaction.version.
 
 Source: the schemas of ProduceRequest and TxnOffsetCommitRequest since 4.0, which forbid newer versions where
 transaction V2 (KIP-890, Part 2) is disabled. The schema of EndTxnRequest only says what version 5 adds, and forbids

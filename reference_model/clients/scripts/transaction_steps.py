@@ -1,4 +1,6 @@
-"""What a scripted broker answers in a transaction: every step succeeds, whatever came before.
+"""Responses of a scripted broker in a transaction.
+
+Every step succeeds, whatever came before.
 
 So a client goes on after a request that it must not send, and the recording shows all that it does.
 """

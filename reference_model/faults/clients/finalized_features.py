@@ -1,4 +1,7 @@
-"""Faults against the clauses about finalized features, which decide what a client may send in a transaction."""
+"""Faults against the clauses about finalized features.
+
+The features decide what a client may send in a transaction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions in a transaction are forbidden, and expected, by the features that the tables before them list.
+"""Features in earlier tables forbid versions in a transaction, and ask for others.
 
 A recording is written as the client lived through it: tables, each with the level of transaction.version and its epoch;
 requests of a transaction; and the end of one.

@@ -1,4 +1,4 @@
-"""Transactions of the model client with scripted brokers, and what scripted brokers answer to other clients."""
+"""Transactions of the model client and of others with scripted brokers."""
 
 from __future__ import annotations
 
