@@ -14,6 +14,7 @@ from reference_model.clients.model.client_errors import Nonsense
 from reference_model.clients.model.features import FinalizedFeatures
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.rules.transaction_versions import FIRST_LEVEL_OF_V2, TRANSACTION_VERSION
+from reference_model.clients.scripts.script import TRANSACTIONS
 from reference_model.faults.clients.registry import fault
 from reference_model.profiles.profile import NEWEST_RELEASE, profile_of
 from wire.api_keys import TXN_OFFSET_COMMIT_KEY
@@ -98,12 +99,12 @@ class LevelIsBelievedIfNoLaterOneIsSupported(ModelClient):
 
 @fault(BELIEVES)
 class UnknownLevelIsRefused(ModelClient):
-    """Refuses the table of a cluster at a level that it does not know."""
+    """Does no transaction in a cluster at a level that it does not know."""
 
     def levels_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[str, int]:
         levels = super().levels_in(link, response)
         for name, level in levels.items():
-            if level > FIRST_LEVEL_OF_V2:
+            if level > FIRST_LEVEL_OF_V2 and TRANSACTIONS in self.options:
                 raise Nonsense(f"{name} is at the unknown level {level}")
         return levels
 
