@@ -71,12 +71,14 @@ class SupportedLevelCountsWhereNoneIsFinalized(ModelClient):
 class BrokerWithoutFeaturesIsTakenForANewOne(ModelClient):
     """Takes transaction V2 for enabled in a cluster that names no feature at all."""
 
+    names_features = True
+
     def begins_with_v2(self) -> bool:
-        return super().begins_with_v2() or self.notes.get(CAPS) is False
+        return super().begins_with_v2() or not self.names_features
 
     def learn_features(self, link: Link, response: ApiVersionsResponse) -> None:
         super().learn_features(link, response)
-        self.notes[CAPS] = bool(response.finalized_features or response.supported_features)
+        self.names_features = bool(response.finalized_features or response.supported_features)
 
 
 @fault(BELIEVES)
@@ -151,9 +153,7 @@ class EpochOfFeaturesIsNotLookedAt(ModelClient):
     """Believes features without an epoch as long as it knows none with one."""
 
     def features_count(self, response: ApiVersionsResponse) -> bool:
-        return super().features_count(response) or (
-            response.finalized_features_epoch == -1 and bool(response.finalized_features)
-        )
+        return response.finalized_features_epoch >= -1
 
     def are_newer(self, link: Link, response: ApiVersionsResponse) -> bool:
         return super().are_newer(link, response) or self.features.epoch == -1
