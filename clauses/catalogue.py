@@ -47,6 +47,7 @@ _PROPOSALS = {
     "KIP-482": "KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields",
     "KIP-511": "KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers",
     "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",
+    "KIP-890": "KIP-890%3A+Transactions+Server-Side+Defense",
     "KIP-778": "KIP-778%3A+KRaft+to+KRaft+Upgrades",
     "KIP-896": "KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0",
     "KIP-919": "KIP-919%3A+Allow+AdminClient+to+Talk+Directly+with+the+KRaft+Controller+Quorum+and+add+Controller+Registration",

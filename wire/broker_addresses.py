@@ -3,8 +3,8 @@
 A proxy replaces addresses so that its clients come back to it.
 
 Clients learn addresses from Metadata, FindCoordinator and DescribeCluster, and from Produce, Fetch, ShareFetch and
-ShareAcknowledge, which name the new leader of a partition (KIP-951). Of the latter only the responses are described
-here. Source: the message schemas of release 4.4.0; a test compares them.
+ShareAcknowledge, which name the new leader of a partition (KIP-951). Of the last three only the responses are
+described here. Source: the message schemas of release 4.4.0; a test compares them.
 """
 
 from __future__ import annotations
@@ -15,39 +15,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from wire.api_keys import FETCH_KEY, PRODUCE_KEY, SHARE_ACKNOWLEDGE_KEY, SHARE_FETCH_KEY
+from wire.api_keys import FETCH_KEY, SHARE_ACKNOWLEDGE_KEY, SHARE_FETCH_KEY
 from wire.described_messages import CLUSTER_APIS
 from wire.errors import DecodeError
 from wire.fields import Field, FieldType
 from wire.message_schemas import Api, api
-
-PRODUCE = api(f"""
-    {PRODUCE_KEY} Produce 3-13 9+
-    request
-    response
-        Responses []TopicProduceResponse 0+
-            Name string 0-12
-            TopicId uuid 13+
-            PartitionResponses []PartitionProduceResponse 0+
-                Index int32 0+
-                ErrorCode int16 0+
-                BaseOffset int64 0+
-                LogAppendTimeMs int64 2+ default=-1
-                LogStartOffset int64 5+ default=-1
-                RecordErrors []BatchIndexAndErrorMessage 8+
-                    BatchIndex int32 8+
-                    BatchIndexErrorMessage string 8+ nullable=8+ default=null
-                ErrorMessage string 8+ nullable=8+ default=null
-                CurrentLeader LeaderIdAndEpoch 10+ tag=0
-                    LeaderId int32 10+ default=-1
-                    LeaderEpoch int32 10+ default=-1
-        ThrottleTimeMs int32 1+ default=0
-        NodeEndpoints []NodeEndpoint 10+ tag=0
-            NodeId int32 10+
-            Host string 10+
-            Port int32 10+
-            Rack string 10+ nullable=10+ default=null
-    """)
+from wire.transaction_messages import PRODUCE
 
 FETCH = api(f"""
     {FETCH_KEY} Fetch 4-18 12+

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
+from uuid import UUID, uuid5
 
 from wire.api_keys import (
     ALTER_CLIENT_QUOTAS_KEY,
@@ -140,6 +141,8 @@ CLUSTER_APIS: Mapping[int, Api] = MappingProxyType(
 )
 """The APIs that name the brokers of a cluster, by key."""
 
+_TOPICS = UUID(int=1)
+"""The namespace of the ids of topics, which follow from their names."""
 NodeAddress = tuple[int, str, int]
 """Node id, host and port of a broker."""
 
@@ -218,10 +221,17 @@ ALTER_USER_SCRAM_CREDENTIALS = api(f"""
     """)
 
 
-def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
-    """Return the response to one of `CLUSTER_APIS` of a cluster without topics.
+def cluster_response(
+    api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str, leader_id: int | None = None
+) -> Any:
+    """Return the response to one of `CLUSTER_APIS`; the first node is coordinator and controller.
 
-    The first node is coordinator and controller.
+    Args:
+        api: the API.
+        request: the request.
+        nodes: the nodes of the cluster.
+        cluster_id: the id of the cluster.
+        leader_id: the node that leads the only partition of each topic; None for a cluster without topics.
     """
     (first_id, first_host, first_port), *_ = nodes
     if api.api_key == FIND_COORDINATOR_KEY:
@@ -233,6 +243,14 @@ def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluste
     about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
     if api.api_key == DESCRIBE_CLUSTER_KEY:
         return message_from(api.response, about)
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    unknown = [{"error_code": code, "name": topic.name, "topic_id": topic.topic_id} for topic in request.topics or ()]
-    return message_from(api.response, {**about, "topics": unknown})
+    topics = [_topic(each, leader_id) for each in request.topics or ()]
+    return message_from(api.response, {**about, "topics": topics})
+
+
+def _topic(asked: Any, leader_id: int | None) -> dict[str, Any]:
+    """Return what Metadata says about a topic; one that is asked for by its id alone is unknown."""
+    if leader_id is None or asked.name is None:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return {"error_code": code, "name": asked.name, "topic_id": asked.topic_id}
+    partition = {"leader_id": leader_id, "leader_epoch": 0, "replica_nodes": (leader_id,), "isr_nodes": (leader_id,)}
+    return {"name": asked.name, "topic_id": uuid5(_TOPICS, asked.name), "partitions": [partition]}

@@ -9,26 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import History, Move
+from reference_model.clients.rules.transaction_versions import USABLE_BEFORE_V2
 from reference_model.profiles.known_apis import label_of
-from wire.api_keys import (
-    ADD_PARTITIONS_TO_TXN_KEY,
-    END_TXN_KEY,
-    FETCH_KEY,
-    OFFSET_COMMIT_KEY,
-    OFFSET_FETCH_KEY,
-    PRODUCE_KEY,
-    SASL_KEYS,
-    TXN_OFFSET_COMMIT_KEY,
-)
+from wire.api_keys import FETCH_KEY, OFFSET_COMMIT_KEY, OFFSET_FETCH_KEY, SASL_KEYS
 
 NEWEST_FOR_ALL: Mapping[int, int] = {
-    PRODUCE_KEY: 11,
     FETCH_KEY: 12,
     OFFSET_COMMIT_KEY: 9,
     OFFSET_FETCH_KEY: 9,
-    ADD_PARTITIONS_TO_TXN_KEY: 3,
-    END_TXN_KEY: 4,
-    TXN_OFFSET_COMMIT_KEY: 4,
+    **USABLE_BEFORE_V2,
 }
 """The newest versions that every client can always use, by API key, if there are newer ones.
 

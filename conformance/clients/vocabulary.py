@@ -50,6 +50,7 @@ from conformance.assertions.newest_versions import (
     assert_newest_common_versions,
     newest_versions,
 )
+from conformance.assertions.transactions import assert_commits, assert_uses_transaction_v2
 
 # What is judged
 from fixtures.client_processes.driver_output import OK
@@ -57,6 +58,7 @@ from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 
 # What is allowed
+from reference_model.clients.rules.transaction_versions import TRANSACTION_VERSION
 from reference_model.clients.scripts.named_scripts import LONG_PAUSE_MS
 from reference_model.clients.scripts.script import (
     EMPTY,
@@ -210,6 +212,28 @@ from strategies.slow_broker_scripts import (
     late_tables,
     slow_broker,
     slow_brokers,
+)
+from strategies.transaction_scripts import (
+    AT_LEVEL_1,
+    AT_LEVEL_2,
+    LOOK_ALIKES,
+    WITHOUT_FEATURES,
+    at_level,
+    changed_level,
+    clusters_below_level_2,
+    clusters_that_change_a_level,
+    clusters_with_an_older_epoch,
+    clusters_with_transaction_v2,
+    clusters_with_unknown_features,
+    clusters_without_an_epoch,
+    contradicting_features,
+    finalized,
+    invalid_epochs,
+    level_outside,
+    levels_twice,
+    only_supported,
+    transactions_along,
+    transactions_with,
 )
 from strategies.unusual_answers import (
     FEATURES_FROM_0,

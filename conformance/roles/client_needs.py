@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
+from conformance.assertions.transactions import does_transactions, heeds_levels
 from conformance.roles.role import Need, proposed_needs
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import TRANSACTIONS
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.cluster_scripts import healthy_cluster
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
@@ -99,6 +101,16 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
                 "that makes it bootstrap again after a second without metadata",
             ),
         )
+    ),
+    f"option:{TRANSACTIONS}": Need(
+        does_transactions,
+        "no option of the client is known that makes it do transactions; one of a command is declared with "
+        f"--client-option {TRANSACTIONS}=ARGUMENTS",
+        is_of_suite=True,
+    ),
+    "heeds_levels": Need(
+        heeds_levels,
+        "the client looks at no level of transaction.version, which FEATURES.client-caps-by-level judges",
     ),
     **proposed_needs("clients"),
 }

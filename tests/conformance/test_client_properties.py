@@ -26,6 +26,7 @@ from conformance.assertions.client_success import (
 from conformance.clients import (
     test_broker_releases,
     test_fallback,
+    test_features,
     test_first_request,
     test_newer_brokers,
     test_overlap,
@@ -76,6 +77,7 @@ from wire.api_versions import NEWEST_VERSION
 
 MODULES = (
     test_fallback,
+    test_features,
     test_first_request,
     test_newer_brokers,
     test_overlap,
@@ -294,6 +296,8 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads
                     "option:without_cluster_check",
                     "option:without_rebootstrap",
                     "option:rebootstraps_after_1_s",
+                    "option:transactions",
+                    "heeds_levels",
                 },
                 *proposed_needs("clients"),
             },

@@ -1,16 +1,14 @@
 """Correct model of a Kafka client.
 
-It asks each broker for its versions, then fetches metadata in a version that both support.
+It asks each broker for its versions, then fetches metadata in a version that both support, and, if it has that option,
+does a transaction.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
-of this class or of those below it (`Authentication`, `negotiation.py`, `client_connections.py`), so that a planted
-fault can replace exactly one.
+of this class or of those below it (`transactions.py`, `authentication.py`, `negotiation.py`, `features.py`,
+`client_connections.py`), so that a planted fault can replace exactly one.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from proposals import provided
 from reference_model.clients.model.client_connections import (
@@ -18,10 +16,8 @@ from reference_model.clients.model.client_connections import (
     KnownBroker,
     KnownCluster,
     Link,
-    Range,
 )
 from reference_model.clients.model.client_errors import (
-    BrokerError,
     ClientError,
     ConnectionLost,
     Nonsense,
@@ -31,77 +27,24 @@ from reference_model.clients.model.client_errors import (
 from reference_model.clients.model.negotiation import (
     REBOOTSTRAPS_AFTER_1_S,
     WITHOUT_REBOOTSTRAP,
-    Negotiation,
 )
 from reference_model.clients.model.network import HostPort
-from wire.api_keys import METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from reference_model.clients.model.transactions import Transactions
+from reference_model.clients.scripts.script import TRANSACTIONS
+from wire.api_keys import METADATA_KEY
 from wire.codec import encode
-from wire.described_messages import CLUSTER_APIS, SASL_APIS
+from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.message_schemas import Api
-from wire.sasl import PLAIN, plain_token
 
-VERSION_BEFORE_AUTHENTICATION = 0
-
-
-METADATA = CLUSTER_APIS[METADATA_KEY]
 FIRST_BACKOFF_MS = 100
 MAX_BACKOFF_MS = 1000
 REBOOTSTRAP_AFTER_MS = 1000
 """How long the client waits for metadata before it begins again, with the option for it."""
 
 
-class Authentication(Negotiation):
-    """Authenticates each connection by SASL PLAIN, if the client has credentials.
-
-    As the Java client of KIP-511 it asks for versions before and after: first in version 0, which every broker supports
-    and which shows the versions of the SASL requests, then in the newest version, with the client's name.
-
-    Attributes:
-        sasl_apis: the APIs by which it authenticates, by key.
-    """
-
-    sasl_apis: Mapping[int, Api] = SASL_APIS
-
-    def authenticated_table(self, link: Link) -> Mapping[int, Range]:
-        """Return the table of a connection, after authentication if the client has credentials."""
-        if self.credentials is not None and not link.is_authenticated:
-            link.table = self.table_before_authentication(link)
-            self.authenticate(link, *self.credentials)
-            link.is_authenticated = True
-            link.table = self.table_to_keep(link)
-        return self.table_for(link)
-
-    def table_before_authentication(self, link: Link) -> Mapping[int, Range]:
-        """Ask for the table from which the versions of the SASL requests are chosen."""
-        return self._table_from(link, VERSION_BEFORE_AUTHENTICATION)
-
-    def table_to_keep(self, link: Link) -> Mapping[int, Range] | None:
-        """Return the table that is kept after authentication: none, so that the broker is asked again."""
-        return None
-
-    def authenticate(self, link: Link, username: str, password: str) -> None:
-        """Send SaslHandshake and one SaslAuthenticate.
-
-        Raises:
-            ClientError: the broker accepts neither the mechanism nor the token.
-        """
-        self.sasl_step(link, SASL_HANDSHAKE_KEY, mechanism=PLAIN)
-        token = plain_token(username, password)
-        self.sasl_step(link, SASL_AUTHENTICATE_KEY, auth_bytes=token)
-
-    def sasl_step(self, link: Link, api_key: int, **fields: Any) -> None:
-        """Send one request of SASL, in the newest common version, and check its response."""
-        api, version = self.sasl_apis[api_key], self.version_of(link, api_key)
-        body = encode(api.request(**fields), version=version)
-        response = self.exchange(link, api_key, version, body, api.request_header_version(version))
-        error_code = api.read_response(response, version).error_code
-        if error_code != ErrorCode.NONE:
-            raise BrokerError(f"SASL: the broker responded with error {error_code}")
-
-
-class ModelClient(Authentication):
+class ModelClient(Transactions):
     """A client with one bootstrap server that fetches metadata again and again, as its application asks.
 
     Attributes:
@@ -143,12 +86,14 @@ class ModelClient(Authentication):
             self.network.wait(pause)
 
     def attempt(self) -> str:
-        """Try once to fetch metadata."""
+        """Try once to fetch metadata, and to do a transaction if the client has that option."""
         if not self.cluster.nodes:
             self.cluster = self.metadata_from(self.link_to(None))
         node = self.next_node()
         self.cluster = self.metadata_from(self.link_to(node))
         self._failures_in_a_row = 0
+        if TRANSACTIONS in self.options:
+            return self.transact()
         return f"{len(self.cluster.nodes)} nodes of cluster {self.cluster.cluster_id}"
 
     def next_node(self) -> KnownBroker:

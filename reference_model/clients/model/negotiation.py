@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping
 
-from reference_model.clients.model.client_connections import ClientConnections, Link, Range
+from reference_model.clients.model.client_connections import Link, Range
 from reference_model.clients.model.client_errors import (
     BrokerError,
     NoCommonVersion,
@@ -13,8 +13,22 @@ from reference_model.clients.model.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
+from reference_model.clients.model.features import Features
 from reference_model.clients.model.network import HostPort
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from reference_model.clients.scripts.script import TRANSACTIONS
+from wire.api_keys import (
+    ADD_OFFSETS_TO_TXN_KEY,
+    ADD_PARTITIONS_TO_TXN_KEY,
+    API_VERSIONS_KEY,
+    END_TXN_KEY,
+    FIND_COORDINATOR_KEY,
+    INIT_PRODUCER_ID_KEY,
+    METADATA_KEY,
+    PRODUCE_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+    TXN_OFFSET_COMMIT_KEY,
+)
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
@@ -28,7 +42,7 @@ WITHOUT_REBOOTSTRAP = "without_rebootstrap"
 REBOOTSTRAPS_AFTER_1_S = "rebootstraps_after_1_s"
 WITHOUT_IDS = frozenset({WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP})
 """The options with which it sends no ids."""
-OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP, REBOOTSTRAPS_AFTER_1_S)
+OPTIONS = (WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP, REBOOTSTRAPS_AFTER_1_S, TRANSACTIONS)
 
 MODEL = "model"
 """The client's id; "model+<fault>" with a planted fault."""
@@ -40,13 +54,20 @@ OWN_RANGES: Mapping[int, Range] = {
     METADATA_KEY: (0, 13),
     SASL_HANDSHAKE_KEY: (1, 1),
     SASL_AUTHENTICATE_KEY: (0, 2),
+    PRODUCE_KEY: (3, 13),
+    FIND_COORDINATOR_KEY: (1, 6),
+    INIT_PRODUCER_ID_KEY: (0, 5),
+    ADD_PARTITIONS_TO_TXN_KEY: (0, 3),
+    ADD_OFFSETS_TO_TXN_KEY: (0, 4),
+    TXN_OFFSET_COMMIT_KEY: (0, 6),
+    END_TXN_KEY: (0, 5),
 }
 """The versions that the client can speak, by API key."""
 UNSUPPORTED_VERSION = write_int16(ErrorCode.UNSUPPORTED_VERSION)
 """The first bytes of a response that refuses the version of its request."""
 
 
-class Asking(ClientConnections):
+class Asking(Features):
     """Writes requests for the table of a broker, and says which versions the client speaks."""
 
     def newest_version(self, link: Link) -> int:
@@ -138,6 +159,7 @@ class Negotiation(Asking):
             raise Nonsense(f"ApiVersions v{version}: {error}") from error
         if decoded.throttle_time_ms > 0:
             self.network.wait(min(decoded.throttle_time_ms, self.left_ms))
+        self.learn_features(link, decoded)
         return self.ranges_in(link, decoded)
 
     def first_version(self, link: Link) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_model.clients.rules.moves import Forbidden, History, Move
+from reference_model.clients.rules.moves import Forbidden, History, Move, may_be_one_client
 from reference_model.clients.scripts.script import ConnectionScript
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 
@@ -80,7 +80,7 @@ def _must_give_ids(move: Move, history: History) -> bool:
     knows_broker = any(
         other.request.responded_ms < connection.opened_ms
         for other in history.metadata
-        if _may_be_one_client(move, other)
+        if may_be_one_client(move, other)
     )
     return knows_broker and not any(
         other.closed_by == "broker" or history.failed(other)
@@ -110,23 +110,12 @@ def forgets_ids(move: Move, history: History) -> Forbidden:
             yield clause, "went to a broker that is no bootstrap server after REBOOTSTRAP_REQUIRED"
 
 
-def _may_be_one_client(one: Move, other: Move) -> bool:
-    """Return whether two requests may be of the same client.
-
-    A program may have several clients, and each knows only what it was sent itself.
-    """
-    ids = {one.request.client_id, other.request.client_id} - {None}
-    return len(ids) < 2
-
-
 def _latest_misrouting(move: Move, history: History) -> Move | None:
     """Return the latest REBOOTSTRAP_REQUIRED that the client knew on another connection than that of a move."""
     known = [
         other
         for other in history.misrouted
-        if other.response is not None
-        and other.response.from_ms < move.request.at_ms
-        and _may_be_one_client(move, other)
+        if other.response is not None and other.response.from_ms < move.request.at_ms and may_be_one_client(move, other)
     ]
     if not known or known[-1].request.connection == move.request.connection:
         return None

@@ -238,6 +238,15 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
     )
 
 
+def may_be_one_client(one: Move, other: Move) -> bool:
+    """Return whether two requests may be of the same client.
+
+    A program may have several clients, and each knows only what it was sent itself.
+    """
+    ids = {one.request.client_id, other.request.client_id} - {None}
+    return len(ids) < 2
+
+
 def is_known(move: Move, request: SeenRequest) -> bool:
     """Return whether the client may have known the response to an ApiVersions request when it sent another one."""
     came_together = request.read is not None and request.read == move.request.read

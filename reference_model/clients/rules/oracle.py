@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reference_model.clients.rules.feature_rules import FEATURE_RULES
 from reference_model.clients.rules.id_rules import ID_RULES
 from reference_model.clients.rules.moves import Forbidden, History, Move
 from reference_model.clients.rules.read_response import ReadResponse, ResponseKind
@@ -335,6 +336,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     *HEADER_RULES,
     *SOFTWARE_RULES,
     *ID_RULES,
+    *FEATURE_RULES,
 )
 
 

@@ -9,6 +9,7 @@ import enum
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reference_model.clients.scripts.recording import SeenRequest
 from wire.api_keys import API_VERSIONS_KEY
@@ -42,6 +43,8 @@ class ReadResponse:
         error_code: its error code; None if it has none.
         ranges: the ranges that it lists, of a table or a refusal.
         finalized_features: the level of each feature that is finalized in the cluster, by its name.
+        epoch: the epoch of the finalized features; -1 if it is not known.
+        listed_levels: each entry for a finalized feature, whatever the epoch: its name and its level.
         from_ms: when it was written completely, from the start of the play.
     """
 
@@ -49,6 +52,8 @@ class ReadResponse:
     error_code: ErrorCode | None = None
     ranges: Ranges = field(default_factory=dict)
     finalized_features: Mapping[str, int] = field(default_factory=dict)
+    epoch: int = -1
+    listed_levels: tuple[tuple[str, int], ...] = ()
     from_ms: int = 0
 
     def lists(self, api_key: int, api_version: int) -> bool:
@@ -92,18 +97,27 @@ def read_response(request: SeenRequest) -> ReadResponse:
         return ReadResponse(kind=ResponseKind.ERROR, error_code=error, from_ms=from_ms)
     if listed is None:
         return ReadResponse(kind=ResponseKind.NONSENSE, error_code=error, from_ms=from_ms)
-    ranges, finalized = listed
     return ReadResponse(
         kind=ResponseKind.REFUSAL if is_refusal else ResponseKind.TABLE,
         error_code=error,
-        ranges=ranges,
-        finalized_features=finalized,
+        ranges=listed.ranges,
+        finalized_features=dict(listed.levels) if listed.epoch >= 0 else {},
+        epoch=listed.epoch,
+        listed_levels=listed.levels,
         from_ms=from_ms,
     )
 
 
+class _Listed(NamedTuple):
+    """What a body lists; see `ReadResponse`."""
+
+    ranges: Ranges
+    epoch: int
+    levels: tuple[tuple[str, int], ...]
+
+
 @functools.lru_cache(maxsize=256)
-def _listed(body: bytes, version: int) -> tuple[Ranges, Mapping[str, int]] | None:
+def _listed(body: bytes, version: int) -> _Listed | None:
     """Return the ranges and the finalized features that a body lists; None if it cannot be decoded.
 
     Loops get the same body again and again.
@@ -116,7 +130,5 @@ def _listed(body: bytes, version: int) -> tuple[Ranges, Mapping[str, int]] | Non
     for entry in response.api_keys:
         earlier = ranges.get(entry.api_key, ())
         ranges[entry.api_key] = (*earlier, (entry.min_version, entry.max_version))
-    # An epoch of -1 says that the features are not known.
-    is_known = response.finalized_features_epoch >= 0
-    finalized = response.finalized_features if is_known else ()
-    return ranges, {each.name: each.max_version_level for each in finalized}
+    levels = tuple((each.name, each.max_version_level) for each in response.finalized_features)
+    return _Listed(ranges, response.finalized_features_epoch, levels)

@@ -22,6 +22,8 @@ from wire.error_codes import ErrorCode
 
 Range = tuple[int, int, int]
 """An entry of a table: API key, lowest and highest version."""
+TRANSACTIONS = "transactions"
+"""The option of a client that does transactions. With it scripted brokers serve them, and have every topic."""
 CLUSTER_ID = "scripted-cluster-00000"
 """The cluster id that a scripted broker reports unless its script names another."""
 ERROR_AFTER_MS = 250

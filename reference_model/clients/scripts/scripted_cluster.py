@@ -18,7 +18,7 @@ from reference_model.clients.scripts.recording import (
     Recording,
     SeenConnection,
 )
-from reference_model.clients.scripts.script import ConnectionScript, Script
+from reference_model.clients.scripts.script import TRANSACTIONS, ConnectionScript, Script
 from reference_model.clients.scripts.scripted_connection import (
     Address,
     Answered,
@@ -99,6 +99,7 @@ class ScriptedCluster:
             SeenConnection(number=self._all_connections, node=node, opened_ms=now_ms, is_healthy=is_healthy),
             addresses=self._listed,
             needs_sasl=self.script.listener in SASL_LISTENERS,
+            serves_transactions=TRANSACTIONS in self.script.options,
             see=self._see,
             closed=self._closed,
         )

@@ -30,6 +30,7 @@ from reference_model.clients.scripts.script import (
     Table,
 )
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED, served_table
+from reference_model.clients.scripts.transaction_steps import transaction_response
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.described_messages import (
@@ -43,6 +44,7 @@ from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
+from wire.transaction_messages import TRANSACTION_APIS
 
 Address = tuple[str, int]
 """Host and port."""
@@ -116,6 +118,7 @@ class ScriptedConnection:
         *,
         addresses: Mapping[int, Address],
         needs_sasl: bool,
+        serves_transactions: bool,
         see: Callable[[Answered], None],
         closed: Callable[[], None],
     ) -> None:
@@ -126,6 +129,7 @@ class ScriptedConnection:
         self._addresses = addresses
         self._see = see
         self._closed = closed
+        self._serves_transactions = serves_transactions
         self._newest_version = min(script.newest_version, NEWEST_SERVED)
         self._reader = FrameReader(max_frame_bytes=MAX_REQUEST_BYTES)
         self._table: Table | None = None
@@ -334,6 +338,8 @@ class ScriptedConnection:
             return dataclasses.replace(request, is_served=False), [Write(then="close")]
         if request.api_key in CLUSTER_APIS:
             response = self._describe_cluster(api, message, request.api_version)
+        elif request.api_key in TRANSACTION_APIS:
+            response = transaction_response(api, message)
         elif self._sasl.is_over:
             response = api.response()
         else:
@@ -350,7 +356,8 @@ class ScriptedConnection:
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
         key = request.api_key
-        api = CLIENT_APIS.get(key) if self._sasl.is_over else self._sasl.api_of(key)
+        apis = {**CLIENT_APIS, **TRANSACTION_APIS} if self._serves_transactions else CLIENT_APIS
+        api = apis.get(key) if self._sasl.is_over else self._sasl.api_of(key)
         is_known = api is not None and request.api_version in api.valid_versions
         return api if is_known and self._lists(request) else None
 
@@ -374,7 +381,9 @@ class ScriptedConnection:
         nodes: list[NodeAddress] = [
             (self._script.id_of(index), host, port) for index, (host, port) in self._addresses.items()
         ]
-        return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+        last_id, _, _ = nodes[-1]
+        leader_id = last_id if self._serves_transactions else None
+        return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id, leader_id=leader_id)
 
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:

@@ -10,6 +10,7 @@ from reference_model.faults.clients import (
     bodies_and_tags,
     changed_brokers,
     features,
+    finalized_features,
     frames_and_tables,
     healed_brokers,
     kip_035,

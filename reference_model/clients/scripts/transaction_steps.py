@@ -1,0 +1,90 @@
+"""Responses of a scripted broker in a transaction.
+
+Every step succeeds, whatever came before.
+
+So a client goes on after a request that it must not send, and the recording shows all that it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
+    END_TXN_KEY,
+    INIT_PRODUCER_ID_KEY,
+    PRODUCE_KEY,
+    TXN_OFFSET_COMMIT_KEY,
+)
+from wire.message_schemas import Api, message_from
+
+PRODUCER_ID = 1000
+
+
+def transaction_response(api: Api, request: Any) -> Any:
+    """Return the response to a request of `TRANSACTION_APIS`."""
+    make = _RESPONSES.get(api.api_key)
+    return message_from(api.response, {} if make is None else make(request))
+
+
+def _produce(request: Any) -> dict[str, Any]:
+    return {
+        "responses": [
+            {
+                "name": topic.name,
+                "topic_id": topic.topic_id,
+                "partition_responses": [{"index": each.index} for each in topic.partition_data],
+            }
+            for topic in request.topic_data
+        ]
+    }
+
+
+def _init_producer_id(request: Any) -> dict[str, Any]:
+    """An epoch that the client names is followed by the next one."""
+    return {"producer_id": PRODUCER_ID, "producer_epoch": request.producer_epoch + 1}
+
+
+def _add_partitions(request: Any) -> dict[str, Any]:
+    return {
+        "results_by_topic_v3_and_below": _results(request.v3_and_below_topics),
+        "results_by_transaction": [
+            {"transactional_id": each.transactional_id, "topic_results": _results(each.topics)}
+            for each in request.transactions
+        ],
+    }
+
+
+def _results(topics: Any) -> list[dict[str, Any]]:
+    return [
+        {"name": topic.name, "results_by_partition": [{"partition_index": each} for each in topic.partitions]}
+        for topic in topics
+    ]
+
+
+def _commit_offsets(request: Any) -> dict[str, Any]:
+    return {
+        "topics": [
+            {
+                "name": topic.name,
+                "topic_id": topic.topic_id,
+                "partitions": [{"partition_index": each.partition_index} for each in topic.partitions],
+            }
+            for topic in request.topics
+        ]
+    }
+
+
+def _end(request: Any) -> dict[str, Any]:
+    """From version 5 on the epoch rises with each transaction (KIP-890, Part 2)."""
+    return {"producer_id": request.producer_id, "producer_epoch": request.producer_epoch + 1}
+
+
+_RESPONSES = {
+    PRODUCE_KEY: _produce,
+    INIT_PRODUCER_ID_KEY: _init_producer_id,
+    ADD_PARTITIONS_TO_TXN_KEY: _add_partitions,
+    TXN_OFFSET_COMMIT_KEY: _commit_offsets,
+    END_TXN_KEY: _end,
+}
+"""Makes the values of a response from the request, by API key; a response without is the schema's default."""
