@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.wire.filled_messages import filled_message
-from wire.broker_addresses import DATA_APIS, PRODUCE, addresses_in, with_addresses
+from wire.broker_addresses import DATA_APIS, addresses_in, with_addresses
 from wire.described_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
 from wire.message_schemas import Api, message_from
+from wire.transaction_messages import PRODUCE
 
 BROKER, PROXY, OTHER = ("broker.example", 9092), ("127.0.0.1", 40001), ("elsewhere", 9093)
 CASES = [
