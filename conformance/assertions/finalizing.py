@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from conformance.assertions.clause_ids import EVERY_ADVERTISED_VERSION_SERVED
 from conformance.assertions.decoding import decode_answer, payload_of
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer
 from conformance.assertions.other_apis import advertised_table, ask_anyhow
 from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.polling import poll_until
@@ -18,6 +20,7 @@ from strategies.minimal_requests import minimal_request
 from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
 from wire.exchange import probe_request
 from wire.message_schemas import error_codes_in
 
@@ -106,7 +109,11 @@ def _features_of(listener: Broker) -> ApiVersionsResponse:
 
 
 def _finalize(broker: Broker, levels: Levels, upgrade_type: int) -> set[int]:
-    """Ask a target to raise its levels, and return the error codes of its response."""
+    """Ask a target to raise its levels, and return the error codes of its response.
+
+    Raises:
+        JudgedElsewhere: there is no response, or it does not decode.
+    """
     listed = next(each for each in advertised_table(broker) if each.api_key == UPDATE_FEATURES_KEY)
     version = min(listed.max_version, max(api_catalogue().versions_of(UPDATE_FEATURES_KEY)))
     api = api_catalogue().find(UPDATE_FEATURES_KEY, version)
@@ -117,5 +124,10 @@ def _finalize(broker: Broker, levels: Levels, upgrade_type: int) -> set[int]:
     exchange = ask_anyhow(
         broker, minimal_request(api, version, values={"feature_updates": updates, "timeout_ms": 10_000})
     )
-    _, response = api.decode_response(payload_of(exchange), version)
+    try:
+        _, response = api.decode_response(payload_of(exchange), version)
+    except (MalformedAnswer, DecodeError) as error:
+        raise JudgedElsewhere(
+            f"UpdateFeatures v{version} is not served (judged by {EVERY_ADVERTISED_VERSION_SERVED}): {error}"
+        ) from error
     return set(error_codes_in(response, version))

@@ -87,7 +87,7 @@ SINCE = {
     "describe-configs": "1.1.1",
     "alter-configs": "1.1.1",
     "incremental-alter-configs": "2.3.1",
-    "consumer-group-protocol": "4.0.2",
+    "consumer-group-protocol": "4.0.0",
     "share-group": "4.2.1",
 }
 """The first release that has all that an operation takes; the others are those of clients of today, since 0.11."""

@@ -102,6 +102,8 @@ NOT_TRIED_WITH_EVERY_RELEASE = {
     "@platformatic/kafka-1.35.0",
     "kafka-go-0.4.51",
     "kafkajs-2.2.4",
+    "franz-go-1.19.0",
+    "franz-go-1.19.1",
     "rskafka-0.6.0",
     "sarama-1.61.1",
     "sarama-1.61.1-version-0.10.2.0",

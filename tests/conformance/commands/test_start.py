@@ -216,7 +216,7 @@ def test_unknown_names_are_answered_with_the_nearest(text: str, says: str) -> No
     [
         (["Script(nodes=3"], "the script cannot be read"),
         (["Script(nodes=print())"], "the script cannot be read"),
-        (["apache-kafka-4.*"], "names 5 targets; give one"),
+        (["apache-kafka-4.*"], "names 6 targets; give one"),
         (["tansu-0.6.0", "--listener", "ssl"], "tansu-0.6.0 has no listener ssl; it has plaintext"),
         (["scripted", "--listener", "ssl", "--listener", "plaintext"], "has one listener"),
         (["reference", "--port", "ssl=0"], r"--port ssl=0 is not \[LISTENER=\]PORT"),

@@ -54,6 +54,6 @@ def test_grid_adds_clients_and_rules_to_an_upgrade(grid: Path) -> None:
 
 def test_unknown_release_is_an_error_that_lists_near_ones() -> None:
     """The exit status is that of any unknown name."""
-    result = _upgrade("2.3.1", "3.7.0")
+    result = _upgrade("2.3.1", "13.7.0")
     assert result.exit_code == 4
-    assert result.output == "Error: no table of '3.7.0' was recorded; near: 3.7.2\n"
+    assert result.output == "Error: no table of '13.7.0' was recorded; near: 3.7.2, 4.4.0, 3.9.2\n"
