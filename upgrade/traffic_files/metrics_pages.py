@@ -136,9 +136,16 @@ def _beans_of(answer: Any) -> Iterator[tuple[str, Mapping[str, str], float]]:
         value = {str(asked.get("mbean") if isinstance(asked, dict) else ""): value}
     for bean, attributes in value.items():
         count = attributes.get("Count") if isinstance(attributes, dict) else None
-        if isinstance(count, int | float):
+        if isinstance(count, int | float) and not isinstance(count, bool):
             domain, _, keys = bean.partition(":")
-            yield domain, dict(_pair(each) for each in keys.split(",")), count
+            yield domain, dict(_pair(each) for each in keys.split(",")), _as_float(count)
+
+
+def _as_float(count: float) -> float:
+    try:
+        return float(count)
+    except OverflowError:
+        raise ValueError("is no page of metrics: it has a Count that is too large for any broker") from None
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -92,6 +92,8 @@ def test_what_is_no_count_is_left_out() -> None:
         'request_bytes{request="Produce",version="9"} 4',
     )
     assert not read_page("".join(f"{each}\n" for each in lines).encode())
+    bean = "kafka.network:name=RequestsPerSec,request=Produce,version=9"
+    assert not read_page(json.dumps({"status": 200, "value": {bean: {"Count": True}}}).encode())
 
 
 @pytest.mark.parametrize("as_list", [False, True], ids=["one", "list"])
@@ -120,6 +122,7 @@ def test_answer_about_one_bean_is_read() -> None:
         (b"[1]", "it is JSON, but no answer of Jolokia"),
         (b'{"status": 403, "error": "forbidden"}', "Jolokia answered forbidden"),
         (b'{"status": 200, "value": 1}', "Jolokia answered 200"),
+        (b'{"status": 200, "value": {"a:b=c": {"Count": %s}}}' % (b"9" * 400), "a Count that is too large"),
     ],
 )
 def test_what_is_no_page_is_refused(page: bytes, sentence: str) -> None:
