@@ -33,6 +33,8 @@ _SAMPLE = re.compile(
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _ESCAPED = re.compile(r"\\(.)")
 _NO_LETTER = re.compile("[^a-z]")
+_MAX_LINE_CHARACTERS = 65_536
+"""A sample of a broker has less than 1,000."""
 _SHOWN_CHARACTERS = 40
 _FOUND, _NOT_FOUND = 200, 404
 
@@ -94,18 +96,43 @@ def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
     if text and not text.endswith("\n"):
         raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        sample = _SAMPLE.fullmatch(line)
-        try:
-            if sample is None:
-                raise ValueError
-            value = float(sample["value"])
-        except ValueError:
-            shown = line[:_SHOWN_CHARACTERS]
-            raise ValueError(f"is no page of metrics: line {number} is no sample of Prometheus: {shown}") from None
-        labels = {key: _ESCAPED.sub(_unescaped, each) for key, each in _LABEL.findall(sample["labels"] or "")}
-        yield sample["name"], labels, value
+        if len(line) > _MAX_LINE_CHARACTERS:
+            raise ValueError(f"is no page of metrics: line {number} is longer than {_MAX_LINE_CHARACTERS} characters")
+        if line.strip() and not line.startswith("#"):
+            try:
+                yield _sample(line)
+            except ValueError:
+                shown = line[:_SHOWN_CHARACTERS]
+                raise ValueError(f"is no page of metrics: line {number} is no sample of Prometheus: {shown}") from None
+
+
+def _sample(line: str) -> tuple[str, Mapping[str, str], float]:
+    """Return the sample of a line: name, labels and value.
+
+    Raises:
+        ValueError: it is none.
+    """
+    sample = _SAMPLE.fullmatch(line)
+    if sample is None:
+        raise ValueError
+    return sample["name"], _labels((sample["labels"] or "").strip()), float(sample["value"])
+
+
+def _labels(text: str) -> Mapping[str, str]:
+    """Return the labels between the braces of a sample.
+
+    Raises:
+        ValueError: something there is no label.
+    """
+    labels: dict[str, str] = {}
+    position = 0
+    while position < len(text):
+        label = _LABEL.match(text, position)
+        if label is None:
+            raise ValueError
+        labels[label[1]] = _ESCAPED.sub(_unescaped, label[2])
+        position = label.end()
+    return labels
 
 
 def _unescaped(escaped: re.Match[str]) -> str:

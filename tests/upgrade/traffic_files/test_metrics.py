@@ -74,6 +74,7 @@ def test_page_of_the_exporter_is_read() -> None:
         'kafka_network_requestmetrics_requestspersec{request="Produce",version="9",} 4.0 1700000000000',
         'KAFKA_RequestsPerSec_count{REQUEST="Produce", VERSION="9", instance="a\\"}\\\\b"} 4 # {trace="x"} 1',
         'kafka_network_requestmetrics_count{name="RequestsPerSec",request="Produce",version="9"} 4e0',
+        'requests{ request="Produce" , version="9", } 4\nup{ } 1',
     ],
 )
 def test_rules_may_rename_a_metric(line: str) -> None:
@@ -115,6 +116,9 @@ def test_answer_about_one_bean_is_read() -> None:
     [
         (b"<html>\n<body>\n", "line 1 is no sample of Prometheus: <html>"),
         (b"a 1\nb one\n", "line 2 is no sample of Prometheus: b one"),
+        (b"a{garbage} 1\n", "line 1 is no sample of Prometheus: a{garbage} 1"),
+        (b'a{b="c",garbage} 1\n', "line 1 is no sample of Prometheus"),
+        (b"up 1\n# HELP " + b"a" * 65_536 + b"\n", "line 2 is longer than 65536 characters"),
         (b"\xff\xfe\n", "it is no text in UTF-8"),
         (PAGE[:-20], "is half a page of metrics: it ends in the middle of a line"),
         (b'{"status": 200, "val', "or half of one: it is no JSON"),
