@@ -8,7 +8,7 @@ their version:
   that the release calls deprecated. No version is deprecated in 4.0 to 4.4.
 
 Rules of an exporter may rename everything. So a sample is one of these metrics if it has the labels `request` and
-`version`, in any case, and "requests" in its name. Rates are no counts.
+`version`, in any case, and "requests" in its name. Rates and times of creation are no counts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _request_of(name: str, labels: Mapping[str, str]) -> CountedRequest | None:
     """Return what a sample counts; None if it is another metric. The keys of the labels are in lower case."""
     words = _NO_LETTER.sub("", f"{name} {labels.get('name', '')}".lower())
     version = labels.get("version", "")
-    is_count = "requests" in words and not _NO_LETTER.sub("", name.lower()).endswith("rate")
+    is_count = "requests" in words and not _NO_LETTER.sub("", name.lower()).endswith(("rate", "created"))
     if not is_count or "request" not in labels or not re.fullmatch("[0-9]{1,5}", version):
         return None
     if "deprecated" not in words:

@@ -83,9 +83,10 @@ def test_rules_may_rename_a_metric(line: str) -> None:
 
 
 def test_what_is_no_count_is_left_out() -> None:
-    """Rates, values that are none, and other metrics with these labels count nothing."""
+    """Rates, times of creation, values that are none, and other metrics with these labels count nothing."""
     lines = (
         'requests_fifteenminuterate{request="Produce",version="9"} 4',
+        'requests_created{request="Produce",version="9"} 1.7e9',
         'requests{request="Produce",version="9"} NaN',
         'requests{request="Produce",version="9"} 0.0',
         'requests{request="Produce",version="-1"} 4',
