@@ -82,7 +82,7 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
     for each, times in counted.items():
         api_key, api_version = _request(each)
         is_named = each.software_name is not None
-        if each.request in _COUNTED_ELSEWHERE and not is_named:
+        if each.request in _COUNTED_ELSEWHERE:
             continue
         if api_key is None:
             left_out[f"requests left out because no release of Kafka has an API of that name: {each.request}"] = None

@@ -165,6 +165,15 @@ def test_software_and_all_programs_have_rows(tmp_path: Path) -> None:
     assert {*LIMITS, BROKERS_LEFT_OUT} == set(sentences)
 
 
+def test_deprecated_fetch_counts_once(tmp_path: Path) -> None:
+    """Brokers count each one under the name of its sender and under that of the API."""
+    labels = 'name="DeprecatedRequestsPerSec",version="3",clientSoftwareName="old",clientSoftwareVersion="0.1"'
+    names = {"Fetch": 5, "FetchConsumer": 2, "FetchFollower": 3}
+    page = "".join(f'a{{{labels},request="{name}"}} {times}\n' for name, times in names.items())
+    observed, _ = observed_in(tmp_path, page.encode())
+    assert observed.requests(ALL_OLD) == {(1, 3): 2}
+
+
 def test_pages_of_several_brokers_add_up(tmp_path: Path) -> None:
     """Each broker counts its own requests."""
     file = tmp_path / "page"
