@@ -36,10 +36,14 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 """A user and a password in an address, which no sentence repeats."""
 _ONLY_REQUESTS = "read/kafka.network:type=RequestMetrics,name=*RequestsPerSec,*"
 """What Jolokia is asked for."""
+_LIST_CONFIG_RESOURCES = "ListConfigResources"
+_OLD_NAME_OF_LIST_CONFIG_RESOURCES = "ListClientMetricsResources"
+"""Brokers that know the new name count v0 under both."""
 _NAMES = {
     "FetchConsumer": "Fetch",
     "ElectPreferredLeaders": "ElectLeaders",
     "Offsets": "ListOffsets",
+    _OLD_NAME_OF_LIST_CONFIG_RESOURCES: _LIST_CONFIG_RESOURCES,
 }
 """Names of metrics and of older releases to names of APIs."""
 _REASONS = {
@@ -79,10 +83,13 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
     left_out: dict[str, None] = {}
     with_software = {_request(each) for each in counted if each.software_name is not None}
     newest = _newest_served(counted)
+    counted_elsewhere = set(_COUNTED_ELSEWHERE)
+    if any(each.request == _LIST_CONFIG_RESOURCES for each in counted):
+        counted_elsewhere.add(_OLD_NAME_OF_LIST_CONFIG_RESOURCES)
     for each, times in counted.items():
         api_key, api_version = _request(each)
         is_named = each.software_name is not None
-        if each.request in _COUNTED_ELSEWHERE:
+        if each.request in counted_elsewhere:
             continue
         if api_key is None:
             left_out[f"requests left out because no release of Kafka has an API of that name: {each.request}"] = None

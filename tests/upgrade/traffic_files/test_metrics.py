@@ -174,6 +174,17 @@ def test_deprecated_fetch_counts_once(tmp_path: Path) -> None:
     assert observed.requests(ALL_OLD) == {(1, 3): 2}
 
 
+@pytest.mark.parametrize("new_name", [False, True], ids=["before 4.1", "since 4.1"])
+def test_old_name_of_list_config_resources_counts_once(tmp_path: Path, new_name: bool) -> None:
+    """Brokers with the new name count v0 under both; older ones under the old one alone."""
+    names = ["ListClientMetricsResources"] + ["ListConfigResources"] * new_name
+    observed, sentences = observed_in(
+        tmp_path, "".join(f'requests{{request="{name}",version="0"}} 4\n' for name in names).encode()
+    )
+    assert observed.requests(ALL) == {(74, 0): 4}
+    assert set(sentences) == set(LIMITS)
+
+
 def test_pages_of_several_brokers_add_up(tmp_path: Path) -> None:
     """Each broker counts its own requests."""
     file = tmp_path / "page"
