@@ -17,6 +17,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from wire.foreign_json import read_foreign_json
@@ -33,8 +34,10 @@ _SAMPLE = re.compile(
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _ESCAPED = re.compile(r"\\(.)")
 _NO_LETTER = re.compile("[^a-z]")
-_MAX_LINE_CHARACTERS = 65_536
+_MAX_LINE_BYTES = 65_536
 """A sample of a broker has less than 1,000."""
+_MAX_JSON_BYTES = 8 * 1024 * 1024
+"""An answer of Jolokia about requests has less than 1 MB; read as JSON, it takes 49 times its size."""
 _SHOWN_CHARACTERS = 40
 _FOUND, _NOT_FOUND = 200, 404
 
@@ -61,8 +64,7 @@ def read_page(page: bytes) -> Counter[CountedRequest]:
     Raises:
         ValueError: it is no such page, or only a part of one; the text says why, to be read after the page's name.
     """
-    text = _decoded(page)
-    beans = _beans(text) if text.lstrip().startswith(("{", "[")) else _samples(text)
+    beans = _beans(page) if page.lstrip().startswith((b"{", b"[")) else _samples(page)
     counted: Counter[CountedRequest] = Counter()
     for name, labels, value in beans:
         request = _request_of(name, {key.lower(): each for key, each in labels.items()})
@@ -71,9 +73,9 @@ def read_page(page: bytes) -> Counter[CountedRequest]:
     return counted
 
 
-def _decoded(page: bytes) -> str:
+def _decoded(part: bytes) -> str:
     try:
-        return page.decode()
+        return part.decode()
     except UnicodeDecodeError:
         raise ValueError("is no page of metrics: it is no text in UTF-8") from None
 
@@ -91,13 +93,17 @@ def _request_of(name: str, labels: Mapping[str, str]) -> CountedRequest | None:
     return CountedRequest(labels["request"], int(version), *software)
 
 
-def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
-    """Yield the samples of a page in the text format of Prometheus or OpenMetrics: name, labels and value."""
-    if text and not text.endswith("\n"):
+def _samples(page: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the samples of a page in the text format of Prometheus or OpenMetrics: name, labels and value.
+
+    Only one line at a time becomes text, because a page may have millions.
+    """
+    if page and not page.endswith(b"\n"):
         raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > _MAX_LINE_CHARACTERS:
-            raise ValueError(f"is no page of metrics: line {number} is longer than {_MAX_LINE_CHARACTERS} characters")
+    for number, ended_line in enumerate(BytesIO(page), 1):
+        if len(ended_line) > _MAX_LINE_BYTES:
+            raise ValueError(f"is no page of metrics: line {number} is longer than {_MAX_LINE_BYTES} bytes")
+        line = _decoded(ended_line).rstrip("\n")
         if line.strip() and not line.startswith("#"):
             try:
                 yield _sample(line)
@@ -139,8 +145,14 @@ def _unescaped(escaped: re.Match[str]) -> str:
     return "\n" if escaped[1] == "n" else escaped[1]
 
 
-def _beans(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+def _beans(page: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:
     """Yield the beans of an answer of Jolokia, or of a list of them, as samples."""
+    if len(page) > _MAX_JSON_BYTES:
+        raise ValueError(
+            f"is larger than {_MAX_JSON_BYTES // 2**20} MiB, too large for JSON; "
+            "give the address of Jolokia, which is then asked for requests alone"
+        )
+    text = _decoded(page)
     try:
         read = read_foreign_json(text)
     except ValueError as error:
