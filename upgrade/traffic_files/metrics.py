@@ -183,6 +183,6 @@ def _limited(chunks: Iterator[bytes]) -> Iterator[bytes]:
         size += len(chunk)
         if size > MAX_PAGE_BYTES:
             raise ValueError(
-                f"is larger than {MAX_PAGE_BYTES // 2**20} MiB; leave out what is not about requests, for example with grep RequestMetrics"
+                f"is larger than {MAX_PAGE_BYTES // 2**20} MiB; leave out what is not about requests, for example with grep -i RequestMetrics"
             )
         yield chunk

@@ -98,18 +98,20 @@ def _samples(page: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:
 
     Only one line at a time becomes text, because a page may have millions.
     """
-    if page and not page.endswith(b"\n"):
-        raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
     for number, ended_line in enumerate(BytesIO(page), 1):
         if len(ended_line) > _MAX_LINE_BYTES:
             raise ValueError(f"is no page of metrics: line {number} is longer than {_MAX_LINE_BYTES} bytes")
-        line = _decoded(ended_line).rstrip("\n")
+        is_cut = not ended_line.endswith(b"\n")
+        # A first line without an end may be a message of one line, and no page at all.
+        line = "" if is_cut and number > 1 else _decoded(ended_line).rstrip("\n")
         if line.strip() and not line.startswith("#"):
             try:
                 yield _sample(line)
             except ValueError:
                 shown = line[:_SHOWN_CHARACTERS]
                 raise ValueError(f"is no page of metrics: line {number} is no sample of Prometheus: {shown}") from None
+        if is_cut:
+            raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
 
 
 def _sample(line: str) -> tuple[str, Mapping[str, str], float]:

@@ -121,6 +121,9 @@ def test_answer_about_one_bean_is_read() -> None:
         (b'a{b="c",garbage} 1\n', "line 1 is no sample of Prometheus"),
         (b"up 1\n# HELP " + b"a" * 65_536 + b"\n", "line 2 is longer than 65536 bytes"),
         (b"\xff\xfe\n", "it is no text in UTF-8"),
+        (b"404 page not found", "line 1 is no sample of Prometheus: 404 page not found"),
+        (b"<html>\n</html>", "line 1 is no sample of Prometheus: <html>"),
+        (b"up 1", "is half a page of metrics"),
         (PAGE[:-20], "is half a page of metrics: it ends in the middle of a line"),
         (b'{"status": 200, "val', "or half of one: it is no JSON"),
         (b'{"error": "no"}', "it is JSON, but no answer of Jolokia"),
@@ -270,7 +273,7 @@ def test_unusable_file_is_one_sentence(tmp_path: Path, page: bytes | None, sente
 def test_large_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read to its end."""
     monkeypatch.setattr(metrics, "MAX_PAGE_BYTES", 100)
-    with pytest.raises(UnusableSource, match="is larger than 0 MiB; leave out what is not about requests"):
+    with pytest.raises(UnusableSource, match=r"is larger than 0 MiB; leave out .* grep -i RequestMetrics"):
         observed_in(tmp_path, PAGE)
 
 
