@@ -15,6 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from reference_model.profiles.known_apis import known_apis
+from reports.wording.escaping import cut, one_line
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_between_brokers
 from upgrade.traffic_files.metrics_pages import CountedRequest, read_page
@@ -39,6 +40,7 @@ _ONLY_REQUESTS = "read/kafka.network:type=RequestMetrics,name=*RequestsPerSec,*"
 _LIST_CONFIG_RESOURCES = "ListConfigResources"
 _OLD_NAME_OF_LIST_CONFIG_RESOURCES = "ListClientMetricsResources"
 """Brokers that know the new name count v0 under both."""
+_SHOWN_CHARACTERS = 40
 _NAMES = {
     "FetchConsumer": "Fetch",
     "ElectPreferredLeaders": "ElectLeaders",
@@ -92,7 +94,8 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
         if each.request in counted_elsewhere:
             continue
         if api_key is None:
-            left_out[f"requests left out because no release of Kafka has an API of that name: {each.request}"] = None
+            shown = cut(one_line(each.request), _SHOWN_CHARACTERS)
+            left_out[f"requests left out because no release of Kafka has an API of that name: {shown}"] = None
             continue
         if is_between_brokers(api_key, api_version):
             left_out[BROKERS_LEFT_OUT] = None

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from reports.wording.escaping import cut, one_line
 from wire.foreign_json import read_foreign_json
 
 _SAMPLE = re.compile(
@@ -39,6 +40,7 @@ _MAX_LINE_BYTES = 65_536
 _MAX_JSON_BYTES = 8 * 1024 * 1024
 """An answer of Jolokia about requests has less than 1 MB; read as JSON, it takes 49 times its size."""
 _SHOWN_CHARACTERS = 40
+_SHOWN_CHARACTERS_OF_ERROR = 200
 _FOUND, _NOT_FOUND = 200, 404
 
 
@@ -108,7 +110,7 @@ def _samples(page: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:
             try:
                 yield _sample(line)
             except ValueError:
-                shown = line[:_SHOWN_CHARACTERS]
+                shown = cut(one_line(line), _SHOWN_CHARACTERS)
                 raise ValueError(f"is no page of metrics: line {number} is no sample of Prometheus: {shown}") from None
         if is_cut:
             raise ValueError("is half a page of metrics: it ends in the middle of a line; fetch it again")
@@ -170,7 +172,8 @@ def _beans_of(answer: Any) -> Iterator[tuple[str, Mapping[str, str], float]]:
         return
     value = answer.get("value")
     if answer["status"] != _FOUND or not isinstance(value, dict):
-        raise ValueError(f"has no metrics: Jolokia answered {answer.get('error') or answer['status']}")
+        answered = cut(one_line(str(answer.get("error") or answer["status"])), _SHOWN_CHARACTERS_OF_ERROR)
+        raise ValueError(f"has no metrics: Jolokia answered {answered}")
     if "Count" in value:
         # It was asked for one bean by its complete name.
         asked = answer.get("request")

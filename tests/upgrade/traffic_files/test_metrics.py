@@ -140,6 +140,26 @@ def test_what_is_no_page_is_refused(page: bytes, sentence: str) -> None:
         read_page(page)
 
 
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        (b"\x1b[2Jno\n", "is no page of metrics: line 1 is no sample of Prometheus: \\x1b[2Jno"),
+        (
+            b"n" * 100 + b"!\n",
+            f"is no page of metrics: line 1 is no sample of Prometheus: {'n' * 39}…",
+        ),
+        (b'{"status": 403, "error": "\\u001b[2J\\nno"}', "has no metrics: Jolokia answered \\x1b[2J no"),
+        (b'{"status": 403, "error": "%s"}' % (b"n" * 300), f"has no metrics: Jolokia answered {'n' * 199}…"),
+    ],
+    ids=["line", "long line", "error", "long error"],
+)
+def test_quoted_text_is_printable_and_cut(page: bytes, sentence: str) -> None:
+    """A terminal would act on control characters."""
+    with pytest.raises(ValueError, match="no") as refused:
+        read_page(page)
+    assert str(refused.value) == sentence
+
+
 @given(st.integers(min_value=1, max_value=len(PAGE) - 1))
 def test_half_a_page_is_refused_or_counts_less(size: int) -> None:
     """A page that was cut in a line is refused; one that was cut after a line never counts more."""
@@ -248,6 +268,8 @@ def test_unknown_api_is_named(tmp_path: Path) -> None:
     """It says nothing about clients, but may be an API of a newer release."""
     _, sentences = observed_in(tmp_path, b'requests{request="Fly",version="0"} 4\n')
     assert sentences[-1] == "requests left out because no release of Kafka has an API of that name: Fly"
+    _, sentences = observed_in(tmp_path, b'requests{request="\x1b[2J%s",version="0"} 4\n' % (b"n" * 99))
+    assert sentences[-1].endswith(f": \\x1b[2J{'n' * 32}…")
 
 
 @pytest.mark.parametrize(
