@@ -31,7 +31,8 @@ MAX_PAGE_BYTES = 64 * 1024 * 1024
 """A broker with 10,000 partitions shows about 20 MB; its counts of requests need less than 1 MB."""
 READ_LIMIT_S = 60.0
 """How long a page may take; the exporter's needs seconds on a broker with many partitions."""
-_SILENCE_LIMIT_S = 20.0
+SILENCE_LIMIT_S = 20.0
+"""How long a server may send nothing, before the page and inside it."""
 _CHUNK_BYTES = 256 * 1024
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 """A user and a password in an address, which no sentence repeats."""
@@ -48,12 +49,16 @@ _NAMES = {
     _OLD_NAME_OF_LIST_CONFIG_RESOURCES: _LIST_CONFIG_RESOURCES,
 }
 """Names of metrics and of older releases to names of APIs."""
+_NO_ADDRESS = "it is no address of a web page"
 _REASONS = {
     "ConnectionError": "nothing answers there",
     "ConnectTimeout": "nothing answers there",
     "ReadTimeout": "it does not answer in time",
     "ChunkedEncodingError": "the page ended too early",
     "SSLError": "its certificate is not trusted; fetch the page into a file",
+    "InvalidURL": _NO_ADDRESS,
+    "InvalidSchema": _NO_ADDRESS,
+    "MissingSchema": _NO_ADDRESS,
 }
 """Names of the errors of a request to what they mean."""
 _COUNTED_ELSEWHERE = frozenset({"Fetch", "FetchFollower", "AddPartitionsToTxnVerification"})
@@ -168,16 +173,19 @@ def _fetched(address: str) -> Iterator[bytes]:
     asked = f"{base}/{_ONLY_REQUESTS}" if base.endswith("/jolokia") else address
     until = time.monotonic() + READ_LIMIT_S
     try:
-        with requests.get(asked, stream=True, timeout=_SILENCE_LIMIT_S) as response:
+        with requests.get(asked, stream=True, timeout=SILENCE_LIMIT_S) as response:
             if not response.ok:
                 raise ValueError(f"has no metrics: it answered with status {response.status_code}")
-            for chunk in _limited(response.iter_content(_CHUNK_BYTES)):
-                if time.monotonic() > until:
-                    raise ValueError(f"takes longer than {READ_LIMIT_S:g} s; fetch the page into a file")
-                yield chunk
+            try:
+                for chunk in _limited(response.iter_content(_CHUNK_BYTES)):
+                    if time.monotonic() > until:
+                        raise ValueError(f"takes longer than {READ_LIMIT_S:g} s; fetch the page into a file")
+                    yield chunk
+            except requests.ConnectionError as error:
+                raise OSError(f"it sent nothing for {SILENCE_LIMIT_S:g} s in the middle of the page") from error
     except requests.RequestException as error:
         # Its text may repeat the address, with the password.
-        raise OSError(_REASONS.get(type(error).__name__, "it is no address of a web page")) from error
+        raise OSError(_REASONS.get(type(error).__name__, "it cannot be fetched")) from error
 
 
 def _limited(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -324,14 +324,19 @@ def web_server(answer: Answer) -> Iterator[str]:
         thread.join()
 
 
-def served(page: bytes, *, status: int = 200, announced: int | None = None) -> Answer:
-    """Return an answer with a page, which may be shorter than it announces."""
+def served(
+    page: bytes, *, status: int = 200, announced: int | None = None, encoding: str = "identity", stalls: bool = False
+) -> Answer:
+    """Return an answer with a page, which may be shorter than it announces, and then stall until the client leaves."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         handler.send_header("Content-Length", str(announced or len(page)))
+        handler.send_header("Content-Encoding", encoding)
         handler.end_headers()
         handler.wfile.write(page)
+        if stalls:
+            handler.rfile.read(1)
 
     return answer
 
@@ -364,6 +369,7 @@ def test_jolokia_is_asked_for_requests_alone() -> None:
     [
         (served(b"", status=503), "it answered with status 503"),
         (served(PAGE, announced=len(PAGE) + 1), "the page ended too early"),
+        (served(PAGE, encoding="gzip"), "it cannot be fetched"),
     ],
 )
 def test_unusable_address_is_one_sentence(answer: Answer, sentence: str) -> None:
@@ -374,6 +380,15 @@ def test_unusable_address_is_one_sentence(answer: Answer, sentence: str) -> None
     ):
         read_metrics([address.replace("//", "//user:secret@")], ObservedRequests())
     assert "secret" not in refused.value.message
+
+
+def test_page_that_stalls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something answers there, but not to the end."""
+    monkeypatch.setattr(metrics, "SILENCE_LIMIT_S", 0.05)
+    answer = served(PAGE, announced=len(PAGE) + 1, stalls=True)
+    sentence = r"it sent nothing for 0\.05 s in the middle of the page"
+    with web_server(answer) as address, pytest.raises(UnusableSource, match=sentence):
+        read_metrics([address], ObservedRequests())
 
 
 @pytest.mark.parametrize(
