@@ -34,6 +34,8 @@ READ_LIMIT_S = 60.0
 SILENCE_LIMIT_S = 20.0
 """How long a server may send nothing, before the page and inside it."""
 _CHUNK_BYTES = 256 * 1024
+_FETCHED_BYTES = 1024
+"""A server that sends less than this in `READ_LIMIT_S` keeps the reader longer."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 """A user and a password in an address, which no sentence repeats."""
 _ONLY_REQUESTS = "read/kafka.network:type=RequestMetrics,name=*RequestsPerSec,*"
@@ -177,7 +179,7 @@ def _fetched(address: str) -> Iterator[bytes]:
             if not response.ok:
                 raise ValueError(f"has no metrics: it answered with status {response.status_code}")
             try:
-                for chunk in _limited(response.iter_content(_CHUNK_BYTES)):
+                for chunk in _limited(response.iter_content(_FETCHED_BYTES)):
                     if time.monotonic() > until:
                         raise ValueError(f"takes longer than {READ_LIMIT_S:g} s; fetch the page into a file")
                     yield chunk

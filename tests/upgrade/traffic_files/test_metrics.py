@@ -382,6 +382,15 @@ def test_unusable_address_is_one_sentence(answer: Answer, sentence: str) -> None
     assert "secret" not in refused.value.message
 
 
+def test_slow_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time is over long before its end comes."""
+    monkeypatch.setattr(metrics, "READ_LIMIT_S", 0.0)
+    monkeypatch.setattr(metrics, "SILENCE_LIMIT_S", 1.0)
+    answer = served(PAGE, announced=metrics.MAX_PAGE_BYTES, stalls=True)
+    with web_server(answer) as address, pytest.raises(UnusableSource, match="takes longer than 0 s"):
+        read_metrics([address], ObservedRequests())
+
+
 def test_page_that_stalls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Something answers there, but not to the end."""
     monkeypatch.setattr(metrics, "SILENCE_LIMIT_S", 0.05)
