@@ -8,7 +8,8 @@ their version:
   that the release calls deprecated. No version is deprecated in 4.0 to 4.4.
 
 Rules of an exporter may rename everything. So a sample is one of these metrics if it has the labels `request` and
-`version`, in any case, and "requests" in its name. Rates and times of creation are no counts.
+`version`, and "requests" in its name. Only the letters of names and labels count, in any case: `client_software_name`
+is `clientSoftwareName`. Rates and times of creation are no counts.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def read_page(page: bytes) -> Counter[CountedRequest]:
     beans = _beans(page) if page.lstrip().startswith((b"{", b"[")) else _samples(page)
     counted: Counter[CountedRequest] = Counter()
     for name, labels, value in beans:
-        request = _request_of(name, {key.lower(): each for key, each in labels.items()})
+        request = _request_of(name, {_letters(key): each for key, each in labels.items()})
         if request is not None and math.isfinite(value) and value >= 1:
             counted[request] += int(value)
     return counted
@@ -83,16 +84,20 @@ def _decoded(part: bytes) -> str:
 
 
 def _request_of(name: str, labels: Mapping[str, str]) -> CountedRequest | None:
-    """Return what a sample counts; None if it is another metric. The keys of the labels are in lower case."""
-    words = _NO_LETTER.sub("", f"{name} {labels.get('name', '')}".lower())
+    """Return what a sample counts; None if it is another metric. The keys of the labels are letters in lower case."""
+    words = _letters(name + labels.get("name", ""))
     version = labels.get("version", "")
-    is_count = "requests" in words and not _NO_LETTER.sub("", name.lower()).endswith(("rate", "created"))
+    is_count = "requests" in words and not _letters(name).endswith(("rate", "created"))
     if not is_count or "request" not in labels or not re.fullmatch("[0-9]{1,5}", version):
         return None
     if "deprecated" not in words:
         return CountedRequest(labels["request"], int(version))
     software = labels.get("clientsoftwarename"), labels.get("clientsoftwareversion")
     return CountedRequest(labels["request"], int(version), *software)
+
+
+def _letters(name: str) -> str:
+    return _NO_LETTER.sub("", name.lower())
 
 
 def _samples(page: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:

@@ -82,6 +82,12 @@ def test_rules_may_rename_a_metric(line: str) -> None:
     assert read_page(f"{line}\n".encode()) == {CountedRequest("Produce", 9): 4}
 
 
+def test_rules_may_rename_the_labels_of_the_software() -> None:
+    """Many write labels with underscores."""
+    line = b'requests_deprecated{request="ListOffsets",version="0",client_software_name="old",client_software_version="0.1"} 1\n'
+    assert read_page(line) == {OLD: 1}
+
+
 def test_what_is_no_count_is_left_out() -> None:
     """Rates, times of creation, values that are none, and other metrics with these labels count nothing."""
     lines = (
