@@ -45,7 +45,8 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json:
     are asked for their versions all the time. A response may be missing, but what is answered has to be right: v0 with
     a table and without an error, and finalized features with their epoch.
 
-    The exit status is 1 if an answer breaks a clause, and 10 if a release did not start.
+    The exit status is 1 if an answer breaks a clause. Otherwise it is 10 if a release did not start or
+    ended by itself.
     """
     chosen = selected_targets(targets)
     for target in chosen:
@@ -64,6 +65,9 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json:
         documents.append(_as_json(seen, violations))
         if not is_json:
             click.echo("\n".join(_lines(seen, violations)))
+        if seen.failed:
+            click.echo(printable(f"{target.id}: {seen.failed}"), err=True)
+            failed = True
     if is_json:
         click.echo(json.dumps(documents, indent=1))
     raise SystemExit(NOT_JUDGED if failed and not has_violations else int(has_violations))
@@ -89,7 +93,8 @@ def _check(target: Target, *, with_quorum: bool, is_dynamic: bool) -> None:
 
 def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     """Yield what was done and seen in the order of time, and what broke a clause."""
-    yield f"{seen.target}: ready after {seen.ready_s:.1f} s"
+    ready = "never ready" if seen.ready_s is None else f"ready after {seen.ready_s:.1f} s"
+    yield f"{seen.target}: {ready}"
     events = [(each.at_s, f"-- {each.words}") for each in seen.phases]
     events += [(each.at_s, f"   {_in_words(each)}") for each in seen.sightings]
     for at_s, words in sorted(events):
@@ -98,7 +103,7 @@ def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     for violation in violations:
         sighting = violation.sighting
         where = f"node {sighting.node_id}, {sighting.listener}, after {sighting.at_s:.2f} s"
-        yield f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}"
+        yield printable(f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}")
 
 
 def _in_words(sighting: Sighting) -> str:
@@ -129,10 +134,11 @@ def _beginning(sighting: Sighting) -> str:
 def _as_json(seen: Life, violations: Sequence[LifeViolation]) -> dict[str, object]:
     return {
         "target": seen.target,
-        "ready_s": round(seen.ready_s, 3),
+        "ready_s": None if seen.ready_s is None else round(seen.ready_s, 3),
         "phases": [{"at_s": round(each.at_s, 3), "words": each.words} for each in seen.phases],
         "sightings": [_sighting_as_json(each) for each in seen.sightings],
         "notes": list(seen.notes),
+        "failed": seen.failed,
         "violations": [
             {"clause": each.clause, "sentence": each.sentence, "sighting": _sighting_as_json(each.sighting)}
             for each in violations

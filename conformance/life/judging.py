@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from conformance.assertions.clause_ids import EPOCH_MONOTONE, ERROR_CODE_FIRST, V0_ALWAYS_SERVED
+from conformance.assertions.clause_ids import (
+    EPOCH_MONOTONE,
+    ERROR_CODE_FIRST,
+    EVERY_ADVERTISED_VERSION_SERVED,
+    TABLE_LISTS_ITSELF,
+    V0_ALWAYS_SERVED,
+    V3_BODY_FLEXIBLE,
+)
 from conformance.life.sightings import Reply, Sighting
 from wire.error_codes import ErrorCode
 
@@ -31,7 +38,8 @@ class LifeViolation(NamedTuple):
 def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
     """Return the answers that break a clause, in the order of time.
 
-    - v0 is answered with error 0 and a table, or the connection is refused or closed; so is every served version.
+    - Every served version is answered with error 0 and a table that lists something, or not at all. The end of a node
+      may cut its response off.
     - Whoever lists finalized features also names their epoch; without one nothing is finalized.
     """
     found = [violation for each in sightings for violation in _violations_of(each)]
@@ -39,15 +47,22 @@ def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
 
 
 def _violations_of(sighting: Sighting) -> Iterator[LifeViolation]:
+    version, table, code = sighting.api_version, sighting.table, sighting.error_code
+    if sighting.reply is Reply.NO_RESPONSE:
+        clause = V0_ALWAYS_SERVED if version == 0 else EVERY_ADVERTISED_VERSION_SERVED
+        yield LifeViolation(clause, sighting, f"v{version} is answered with {sighting.reply}")
     if sighting.reply is not Reply.ANSWERED:
         return
-    version, table, code = sighting.api_version, sighting.table, sighting.error_code
     if code != 0:
         what = "bytes without an error code" if code is None else f"{ErrorCode(code).name} ({code})"
         clause = V0_ALWAYS_SERVED if version == 0 else ERROR_CODE_FIRST
         yield LifeViolation(clause, sighting, f"v{version} is answered with {what}")
-    elif version == 0 and (table is None or not table.api_keys):
-        yield LifeViolation(V0_ALWAYS_SERVED, sighting, "v0 is answered with no table that can be read")
+    elif table is None:
+        clause = V0_ALWAYS_SERVED if version == 0 else V3_BODY_FLEXIBLE
+        yield LifeViolation(clause, sighting, f"v{version} is answered with no table that can be read")
+    elif not table.api_keys:
+        clause = V0_ALWAYS_SERVED if version == 0 else TABLE_LISTS_ITSELF
+        yield LifeViolation(clause, sighting, f"v{version} is answered with an empty table")
     if table is not None and table.finalized_features and table.finalized_features_epoch < 0:
         levels = ", ".join(f"{each.name} {each.max_version_level}" for each in table.finalized_features)
         yield LifeViolation(EPOCH_MONOTONE, sighting, f"v{version} lists finalized features without an epoch: {levels}")
@@ -57,22 +72,24 @@ def different_levels(sightings: Sequence[Sighting]) -> list[str]:
     """Return the features of which listeners of one node list different finalized levels, each as a sentence.
 
     It is a note and no violation: the listeners name different epochs, which prove nothing
-    (FEATURES.same-levels-at-one-epoch).
+    (FEATURES.same-levels-at-one-epoch). A listener that answered with no table lists nothing that could differ.
 
     Args:
         sightings: what listeners of nodes answered while nothing changed, one for each listener.
     """
     notes = []
+    tables = [(each, each.table) for each in sightings]
     for node_id in dict.fromkeys(each.node_id for each in sightings):
-        levels = {each.listener: _levels_of(each) for each in sightings if each.node_id == node_id}
+        levels = {
+            each.listener: {feature.name: feature.max_version_level for feature in table.finalized_features}
+            for each, table in tables
+            if each.node_id == node_id and table is not None
+        }
         for feature in sorted({name for of_one in levels.values() for name in of_one}):
             listed = {listener: of_one.get(feature) for listener, of_one in levels.items()}
             if len(set(listed.values())) > 1:
-                words = ", ".join(f"{level or 'none'} on {listener}" for listener, level in sorted(listed.items()))
+                words = ", ".join(
+                    f"{'none' if level is None else level} on {listener}" for listener, level in sorted(listed.items())
+                )
                 notes.append(f"node {node_id} lists different finalized levels of {feature}: {words}")
     return notes
-
-
-def _levels_of(sighting: Sighting) -> dict[str, int]:
-    table = sighting.table
-    return {} if table is None else {each.name: each.max_version_level for each in table.finalized_features}

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fixtures.client.addresses import Address
-from fixtures.client.own_connection import ask, read_table
+from fixtures.client.own_connection import NoResponse, ResponseCutOff, ask, read_table
 from fixtures.errors import ConnectionFailed, ExchangeTimedOut
 from strategies.api_versions import build_request
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
@@ -34,6 +34,8 @@ class Reply(enum.StrEnum):
     ANSWERED = "answered"
     CLOSED = "refused or closed"
     SILENT = "silent"
+    CUT_OFF = "closed inside a response"
+    NO_RESPONSE = "bytes that are no response"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +43,12 @@ class Sighting:
     """What a listener of a node did with one ApiVersions request.
 
     Attributes:
-        at_s: when, in seconds after the first sighting.
+        at_s: when, in seconds after the watch began.
         node_id: the node.
         listener: the listener's name.
         api_version: the version of the request.
         reply: what it did.
-        payload: the response without its size; empty if there was none.
+        payload: the response without its size, or the bytes that are none; empty if nothing complete came.
     """
 
     at_s: float
@@ -58,8 +60,8 @@ class Sighting:
 
     @property
     def error_code(self) -> int | None:
-        """The error code of the response; None if it has none."""
-        return read_error_code(self.payload) if self.payload else None
+        """The error code of the response; None if it has none, or if there is no response."""
+        return read_error_code(self.payload) if self.reply is Reply.ANSWERED else None
 
     @property
     def table(self) -> ApiVersionsResponse | None:
@@ -99,14 +101,14 @@ class Watch:
         self.sightings: list[Sighting] = []
         self.newest_version = newest_version
         self._versions = (0, newest_version) if newest_version >= FIRST_FLEXIBLE_VERSION else (0,)
-        self._began = time.monotonic()
+        self._began: float | None = None
         self._over = threading.Event()
         self._last: dict[tuple[int, str, int], Sighting] = {}
 
     @property
     def now_s(self) -> float:
-        """The time in seconds after the first sighting."""
-        return time.monotonic() - self._began
+        """The time in seconds after the watch began; 0 before that."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     def last(self, node_id: int, listener: str, api_version: int = 0) -> Sighting | None:
         """Return what a listener did last; None if it was not asked yet."""
@@ -115,6 +117,7 @@ class Watch:
     @contextmanager
     def of(self, listeners: Sequence[tuple[int, str, Address]]) -> Iterator[None]:
         """Watch listeners, each with its node's id and its name, during the block."""
+        self._began = time.monotonic()
         threads = [threading.Thread(target=self._watch, args=each, daemon=True) for each in listeners]
         for thread in threads:
             thread.start()
@@ -144,11 +147,15 @@ class Watch:
 
 
 def reply_of(address: Address, api_version: int, *, silence_s: float = SILENCE_S) -> tuple[Reply, bytes]:
-    """Return what a listener does with one ApiVersions request, and its response."""
+    """Return what a listener does with one ApiVersions request, and the response or the bytes that are none."""
     try:
         return Reply.ANSWERED, ask(address, build_request(version=api_version), bound_s=silence_s)
     except ExchangeTimedOut:
         return Reply.SILENT, b""
+    except NoResponse as error:
+        return Reply.NO_RESPONSE, error.received
+    except ResponseCutOff:
+        return Reply.CUT_OFF, b""
     except ConnectionFailed:
         return Reply.CLOSED, b""
 

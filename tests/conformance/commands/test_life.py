@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +14,9 @@ from conformance.life.sightings import Reply, Sighting
 from conformance.life.stories import Life, LifePhase, life_of
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import newest_release
+from wire.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
+from wire.codec import encode
+from wire.error_codes import ErrorCode
 
 # As the controller of 4.4.0 answered while it was shut down.
 FAILED = bytes.fromhex("00000007 ffff 00000000")
@@ -26,7 +30,7 @@ def sighting(reply: Reply, payload: bytes = b"") -> Sighting:
 def life_with(*sightings: Sighting) -> Life:
     """Return a life in which these were seen."""
     phases = (LifePhase(at_s=1.0, words="SIGTERM to node 1"),)
-    return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings, ready_s=1.5)
+    return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +50,20 @@ def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypa
     monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
     ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
     lines = ran.stdout.splitlines()
-    assert lines[:2] == ["apache-kafka-4.4.0: ready after 1.5 s", "    1.00 s -- SIGTERM to node 1"]
+    assert lines[:2] == ["apache-kafka-4.4.0: never ready", "    1.00 s -- SIGTERM to node 1"]
     assert lines[-1] == line
     assert ran.exit_code == status
+
+
+@pytest.mark.parametrize(("seen", "status"), [(sighting(Reply.CLOSED), 10), (sighting(Reply.ANSWERED, FAILED), 1)])
+def test_what_was_seen_before_a_failure_is_judged(seen: Sighting, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that breaks a clause and then ends by itself has broken it."""
+    failed = replace(life_with(seen), failed="node 1 has ended")
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: failed)
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert ran.exit_code == status
+    assert ran.stderr == "apache-kafka-4.4.0: node 1 has ended\n"
+    assert ("is violated" in ran.stdout) == (status == 1)
 
 
 def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +79,26 @@ def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
             "sighting": seen,
         }
     ]
+
+
+def test_first_line_has_the_time_until_a_broker_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller does not count."""
+    served = replace(sighting(Reply.ANSWERED, bytes(10)), listener="plaintext", at_s=2.5)
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(sighting(Reply.CLOSED), served))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert ran.stdout.startswith("apache-kafka-4.4.0: ready after 1.5 s\n")
+
+
+def test_text_of_a_node_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a feature could hold commands for the terminal."""
+    feature = FinalizedFeatureKey(name="\x1b[2J", max_version_level=1, min_version_level=1)
+    keys = (ApiVersion(api_key=18, min_version=0, max_version=4),)
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=keys, finalized_features=(feature,))
+    seen = replace(sighting(Reply.ANSWERED, bytes(4) + encode(table, version=4)), api_version=4)
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"], color=True)
+    assert "FEATURES.epoch-monotone is violated" in ran.stdout
+    assert "\x1b" not in ran.stdout
 
 
 def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:

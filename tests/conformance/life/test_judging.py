@@ -15,6 +15,7 @@ from wire.error_codes import ErrorCode
 TABLE = (ApiVersion(api_key=18, min_version=0, max_version=4),)
 LEVEL = FinalizedFeatureKey(name="metadata.version", max_version_level=7, min_version_level=7)
 NOTHING = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE)
+EMPTY = ApiVersionsResponse(error_code=ErrorCode.NONE)
 WITHOUT_EPOCH = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE, finalized_features=(LEVEL,))
 WITH_EPOCH = ApiVersionsResponse(
     error_code=ErrorCode.NONE, api_keys=TABLE, finalized_features=(LEVEL,), finalized_features_epoch=0
@@ -40,6 +41,7 @@ def sighting(api_version: int, answered: ApiVersionsResponse | bytes | Reply, *,
         sighting(4, WITH_EPOCH),
         sighting(0, Reply.CLOSED),
         sighting(4, Reply.SILENT),
+        sighting(0, Reply.CUT_OFF),
     ],
 )
 def test_what_is_right_or_missing_breaks_nothing(allowed: Sighting) -> None:
@@ -56,7 +58,19 @@ def test_what_is_right_or_missing_breaks_nothing(allowed: Sighting) -> None:
         ),
         (sighting(0, bytes(4)), "KIP-35.v0-always-served", "v0 is answered with bytes without an error code"),
         (sighting(0, bytes(7)), "KIP-35.v0-always-served", "v0 is answered with no table that can be read"),
-        (sighting(0, bytes(10)), "KIP-35.v0-always-served", "v0 is answered with no table that can be read"),
+        (sighting(0, bytes(10)), "KIP-35.v0-always-served", "v0 is answered with an empty table"),
+        (sighting(4, bytes(7)), "KIP-511.v3-body-flexible", "v4 is answered with no table that can be read"),
+        (sighting(4, EMPTY), "KIP-35.table-lists-itself", "v4 is answered with an empty table"),
+        (
+            sighting(0, Reply.NO_RESPONSE),
+            "KIP-35.v0-always-served",
+            "v0 is answered with bytes that are no response",
+        ),
+        (
+            sighting(4, Reply.NO_RESPONSE),
+            "KIP-35.every-advertised-version-served",
+            "v4 is answered with bytes that are no response",
+        ),
         (
             sighting(4, FAILED_V4),
             "KIP-35.error-code-first",
@@ -89,6 +103,22 @@ def test_different_levels_of_one_node_are_noted() -> None:
     ]
     assert different_levels([broker, replace(broker, listener="controller")]) == []
     assert different_levels([broker, replace(controller, node_id=2)]) == []
+
+
+@pytest.mark.parametrize("missing", [Reply.SILENT, Reply.CLOSED, FAILED_V4])
+def test_listener_without_a_table_lists_nothing_else(missing: Reply | bytes) -> None:
+    """It may list the same once it answers."""
+    broker = replace(sighting(4, WITH_EPOCH), listener="plaintext")
+    assert different_levels([broker, sighting(4, missing)]) == []
+
+
+def test_level_0_is_a_level() -> None:
+    """It is not shown as none."""
+    disabled = replace(LEVEL, min_version_level=0, max_version_level=0)
+    broker = sighting(4, replace(WITH_EPOCH, finalized_features=(disabled,)))
+    assert different_levels([broker, replace(sighting(4, NOTHING), listener="plaintext")]) == [
+        "node 1 lists different finalized levels of metadata.version: 0 on controller, none on plaintext"
+    ]
 
 
 def test_a_moving_epoch_is_no_difference() -> None:

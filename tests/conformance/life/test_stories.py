@@ -1,0 +1,45 @@
+"""A story is told to its end or until something fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
+
+from conformance.life.sightings import Reply, Sighting, Watch, wait_until
+from conformance.life.stories import Life, LifePhase, WatchedNodes, life_in
+from fixtures.client.addresses import Address
+from fixtures.errors import BrokerDidNotStart
+from fixtures.launchers.nodes import StartableNode
+from tests.fixtures.scripted_server import closed_port
+
+
+def node_at(address: Address) -> StartableNode:
+    """Return a node with one listener, which a story only watches."""
+    return cast(StartableNode, SimpleNamespace(node_id=1, addresses={"plaintext": address}))
+
+
+def test_readiness_counts_from_the_first_start_to_the_first_success() -> None:
+    """Later starts and answers of controllers do not matter."""
+    refused = Sighting(at_s=0.5, node_id=1, listener="plaintext", api_version=0, reply=Reply.CLOSED)
+    controller = replace(refused, at_s=2.0, listener="controller", reply=Reply.ANSWERED, payload=bytes(10))
+    broker = replace(controller, at_s=4.0, listener="plaintext")
+    phases = tuple(LifePhase(at_s=at_s, words="node 1 started") for at_s in (1.0, 3.0))
+    seen = Life(target="apache-kafka-4.4.0", phases=phases, sightings=(refused, controller, broker))
+    assert seen.ready_s == 3.0
+    assert replace(seen, sightings=(refused, controller)).ready_s is None
+
+
+def test_failure_keeps_what_was_seen() -> None:
+    """A node that ends by itself ends the story, and what it answered before still counts."""
+    watch = Watch(newest_version=0)
+
+    def fails(_watched: WatchedNodes, _nodes: Sequence[StartableNode]) -> None:
+        assert wait_until(lambda: watch.last(1, "plaintext") is not None, limit_s=10)
+        raise BrokerDidNotStart("node 1 has ended")
+
+    with closed_port() as address:
+        seen = life_in(fails, "apache-kafka-4.4.0", [node_at(address)], watch)
+    assert seen.failed == "node 1 has ended"
+    assert [each.reply for each in seen.sightings] == [Reply.CLOSED]
