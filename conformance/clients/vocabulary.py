@@ -50,7 +50,7 @@ from conformance.assertions.newest_versions import (
     assert_newest_common_versions,
     newest_versions,
 )
-from conformance.assertions.transactions import assert_commits, assert_uses_transaction_v2
+from conformance.assertions.transactions import assert_commits, assert_uses_transaction_v2, unjudged_without_commit
 
 # What is judged
 from fixtures.client_processes.driver_output import OK
