@@ -144,3 +144,20 @@ def test_table_of_another_connection_counts() -> None:
     """What a client learned on one connection holds on all."""
     table = asked(5, LEVEL_2, connection=1)
     assert broken(recorded(asked(5, LEVEL_1), table, replace(produce(12), at_ms=1000))) == []
+
+
+@pytest.mark.parametrize(
+    ("requests", "end_ms", "clauses"),
+    [
+        pytest.param((), 100, [], id="unread"),
+        pytest.param((), 200, [SEES_NEW_LEVEL], id="came-a-while-before"),
+        pytest.param((sent(12, connection=1, at_ms=2050),), 100, [SEES_NEW_LEVEL], id="its-connection-was-used"),
+    ],
+)
+def test_table_may_be_unread_when_a_transaction_begins(
+    requests: tuple[SeenRequest, ...], end_ms: int, clauses: list[str]
+) -> None:
+    """The level falls on another connection right before a transaction begins."""
+    fell = asked(5, NEWER_1, connection=1, at_ms=2000)
+    end, begun = replace(END, at_ms=2000 + end_ms), replace(produce(12), at_ms=3000)
+    assert broken(recorded(asked(5, LEVEL_2), INIT, fell, *requests, end, begun)) == clauses
