@@ -63,6 +63,7 @@ def test_unknown_feature_changes_nothing(client: ClientUnderTest, script: Script
 @example(script=transactions_with(at_level(2, epoch=-1)))
 @example(script=transactions_with(at_level(1), at_level(2, epoch=-1)))
 @example(script=transactions_along(at_level(2), at_level(1, epoch=-1)))
+@example(script=transactions_along(AT_LEVEL_2, WITHOUT_FEATURES))
 def test_features_without_an_epoch_do_not_count(client: ClientUnderTest, script: Script) -> None:
     """Features without an epoch enable nothing, and replace none that had one."""
     with played(client, script) as play:
@@ -105,6 +106,7 @@ def test_older_epoch_changes_nothing(client: ClientUnderTest, script: Script) ->
 @example(script=changed_level(2))
 @example(script=transactions_with(at_level(1, epoch=8), at_level(2, epoch=9)))
 @example(script=transactions_with(at_level(2, epoch=8), at_level(1, epoch=9)))
+@example(script=transactions_along(at_level(2, epoch=8), at_level_0(9)))
 def test_new_level_is_used(client: ClientUnderTest, script: Script) -> None:
     """A transaction that begins after a connection brought a newer epoch follows the new level."""
     with played(client, script) as play:

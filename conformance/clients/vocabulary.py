@@ -219,6 +219,7 @@ from strategies.transaction_scripts import (
     LOOK_ALIKES,
     WITHOUT_FEATURES,
     at_level,
+    at_level_0,
     changed_level,
     clusters_below_level_2,
     clusters_that_change_a_level,

@@ -151,20 +151,16 @@ def _blame(tables: list[ReadResponse], *, believed: bool) -> tuple[str, str]:
     since = tables.index(newest[0]) if newest else 0
     wrong = [(at > since, each) for at, each in enumerate(tables) if _enables_v2([each]) is believed]
     older = [(is_later, each) for is_later, each in wrong if each not in newest and each.epoch >= 0]
-    listed = [each for is_later, each in wrong if each.epoch < 0 and (believed or is_later) and _lists_level(each)]
+    unknown = [each for is_later, each in wrong if each.epoch < 0 and (believed or is_later)]
     epoch = newest[0].epoch if newest else -1
     state = f"{'not ' if believed else ''}finalized at epoch {epoch}"
     if any(is_later for is_later, _ in older):
         return NEVER_GOES_BACK, f"because {_V2} is {state}, and the epoch {older[-1][1].epoch} is an older one"
-    if listed:
-        return IGNORES_UNKNOWN_EPOCH, f"because features with the epoch {listed[0].epoch} change nothing"
+    if unknown:
+        return IGNORES_UNKNOWN_EPOCH, f"because features with the epoch {unknown[0].epoch} change nothing"
     if older:
         return SEES_NEW_LEVEL, f"because {_V2} is {state}, which is newer than {older[0][1].epoch}"
     return (CAPS, f"unless {_V2} is finalized") if believed else (BELIEVES, f"because {_V2} is {state}")
-
-
-def _lists_level(table: ReadResponse) -> bool:
-    return any(name == TRANSACTION_VERSION for name, _ in table.listed_levels)
 
 
 FEATURE_RULES = (waits_for_transaction_v2,)

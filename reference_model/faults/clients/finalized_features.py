@@ -172,11 +172,11 @@ class MissingEpochIsTakenForTheNewest(ModelClient):
 
 @fault(IGNORES_UNKNOWN_EPOCH)
 class MissingEpochForgetsFeatures(ModelClient):
-    """Forgets the features that it knows when a table has some without an epoch."""
+    """Forgets the features that it knows when a table has no epoch, with features or without."""
 
     def learn_features(self, link: Link, response: ApiVersionsResponse) -> None:
         super().learn_features(link, response)
-        if response.finalized_features_epoch == -1 and _listed_level(response):
+        if response.finalized_features_epoch == -1:
             self.features = FinalizedFeatures()
 
 
@@ -223,3 +223,11 @@ class FirstFeaturesAreKept(ModelClient):
 
     def are_newer(self, link: Link, response: ApiVersionsResponse) -> bool:
         return self.features.epoch < 0
+
+
+@fault(SEES_NEW_LEVEL)
+class FeaturesOfOlderEpochsStay(ModelClient):
+    """Adds the features of a newer epoch to those that it knows, and drops none that is no longer listed."""
+
+    def levels_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[str, int]:
+        return {**self.features.levels, **super().levels_in(link, response)}

@@ -22,7 +22,7 @@ from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer
-from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, WITHOUT_FEATURES, at_level, finalized
+from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, WITHOUT_FEATURES, at_level, at_level_0, finalized
 from tests.reference_model.clients.recordings import asked, recorded, sent
 from wire.api_keys import END_TXN_KEY, INIT_PRODUCER_ID_KEY, TXN_OFFSET_COMMIT_KEY
 from wire.transaction_messages import PRODUCE
@@ -92,6 +92,7 @@ def test_version_may_be_used(events: tuple[Answer | SeenRequest, ...]) -> None:
         pytest.param((WITHOUT_EPOCH_2, LEVEL_1, produce(12)), [IGNORES_UNKNOWN_EPOCH], id="no-epoch-before-one"),
         pytest.param((NEWER_1, LEVEL_2, produce(12)), [NEVER_GOES_BACK], id="older-epoch"),
         pytest.param((LEVEL_2, NEWER_1, INIT, produce(12)), [SEES_NEW_LEVEL], id="level-fell"),
+        pytest.param((LEVEL_2, at_level_0(8), INIT, produce(12)), [SEES_NEW_LEVEL], id="level-fell-to-0"),
         pytest.param((LEVEL_2, INIT, NEWER_1, END, produce(12)), [SEES_NEW_LEVEL], id="level-fell-before-it-began"),
     ],
 )
@@ -108,7 +109,10 @@ def test_version_may_not_be_used(events: tuple[Answer | SeenRequest, ...], claus
         pytest.param((NEWER_2, INIT, LEVEL_1, END, produce(11)), NEVER_GOES_BACK, id="older-epoch"),
         pytest.param((LEVEL_2, INIT, WITHOUT_EPOCH_1, END, produce(11)), IGNORES_UNKNOWN_EPOCH, id="no-epoch"),
         pytest.param((WITHOUT_EPOCH_1, INIT, LEVEL_2, END, produce(11)), BELIEVES, id="epoch-came-later"),
-        pytest.param((LEVEL_2, INIT, WITHOUT_FEATURES, END, produce(11)), BELIEVES, id="features-are-gone"),
+        pytest.param(
+            (LEVEL_2, INIT, WITHOUT_FEATURES, END, produce(11)), IGNORES_UNKNOWN_EPOCH, id="features-are-gone"
+        ),
+        pytest.param((WITHOUT_FEATURES, INIT, LEVEL_2, END, produce(11)), BELIEVES, id="features-came-later"),
         pytest.param((LEVEL_2, INIT, END, produce(12)), None, id="used"),
         pytest.param((LEVEL_2, INIT, produce(11)), None, id="first-transaction"),
         pytest.param((LEVEL_1, INIT, END, NEWER_2, produce(11)), None, id="level-rose-after-it-began"),
