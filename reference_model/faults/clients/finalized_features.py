@@ -58,12 +58,13 @@ class OffsetsOfTransactionsAreNotCapped(ModelClient):
 
 @fault(CAPS)
 class SupportedLevelCountsWhereNoneIsFinalized(ModelClient):
-    """Takes the level that a broker supports for that of a cluster which has finalized none."""
+    """Takes the level that a broker supports for that of the cluster as long as it has seen none."""
 
     def learn_features(self, link: Link, response: ApiVersionsResponse) -> None:
         super().learn_features(link, response)
         for each in response.supported_features:
-            if each.name == TRANSACTION_VERSION and not response.finalized_features:
+            is_unknown = not response.finalized_features and self.features.epoch < 0
+            if each.name == TRANSACTION_VERSION and is_unknown:
                 self.features = FinalizedFeatures(levels={each.name: each.max_version})
 
 
