@@ -2,7 +2,7 @@
 
 Source: KIP-584 and KIP-890.
 
-The client does one transaction after the other. Lowest levels of features are 1, because another clause is about 0.
+The client does one transaction after the other. No level 0 is listed, because another clause is about that.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def finalized(*levels: Level, epoch: int = EPOCH, highest: int = 1) -> Answer:
     """
     return Answer(
         table=TABLE,
-        supported_features=tuple((name, min(level, 1), max(level, highest)) for name, level in levels),
+        supported_features=tuple((name, 1, max(level, highest)) for name, level in levels),
         finalized_features=tuple((name, level, level) for name, level in levels),
         finalized_features_epoch=epoch,
     )
@@ -65,9 +65,21 @@ def at_level(level: int, *, epoch: int = EPOCH, highest: int = FIRST_LEVEL_OF_V2
     return finalized((TRANSACTION_VERSION, level), epoch=epoch, highest=highest)
 
 
-def only_supported(*levels: Level) -> Answer:
-    """Return a healthy response with features of which the broker supports levels, and the cluster has none."""
-    return Answer(table=TABLE, supported_features=tuple((name, 1, level) for name, level in levels))
+def only_supported(*levels: Level, epoch: int = -1) -> Answer:
+    """Return a healthy response with features of which the broker supports levels, and the cluster has none.
+
+    With an epoch that is Kafka's level 0, which no broker lists.
+    """
+    return Answer(
+        table=TABLE,
+        supported_features=tuple((name, 1, level) for name, level in levels),
+        finalized_features_epoch=epoch,
+    )
+
+
+def at_level_0(epoch: int) -> Answer:
+    """Return a healthy response of a cluster at level 0 of transaction.version."""
+    return only_supported((TRANSACTION_VERSION, FIRST_LEVEL_OF_V2), epoch=epoch)
 
 
 AT_LEVEL_1 = at_level(1)
@@ -131,13 +143,17 @@ def clusters_below_level_2() -> st.SearchStrategy[Script]:
     at_a_level = st.builds(
         lambda others, level, place, **numbers: finalized(*_among(others, level, place), **numbers),
         levels_of_others(),
-        st.integers(0, FIRST_LEVEL_OF_V2 - 1),
+        st.integers(1, FIRST_LEVEL_OF_V2 - 1),
         st.integers(0, len(_OTHER_FEATURES)),
         epoch=_epochs(),
         highest=st.integers(1, 3),
     )
     without = st.builds(lambda others, epoch: finalized(*others, epoch=epoch), levels_of_others(), _epochs())
-    unfinalized = st.integers(1, 3).map(lambda highest: only_supported((TRANSACTION_VERSION, highest)))
+    unfinalized = st.builds(
+        lambda highest, epoch: only_supported((TRANSACTION_VERSION, highest), epoch=epoch),
+        st.integers(1, 3),
+        st.integers(-1, MAX_EPOCH),
+    )
     newest = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
     flexible = st.builds(
         lambda answer, nodes, newest: transactions_with(*[answer] * nodes, newest=newest),
@@ -178,7 +194,7 @@ def clusters_with_unknown_features() -> st.SearchStrategy[Script]:
 
 
 def clusters_without_an_epoch() -> st.SearchStrategy[Script]:
-    """Clusters whose brokers list levels of transaction.version without an epoch: all of them, or some after others."""
+    """Clusters whose brokers have no epoch, all of them or some after others, with features or without."""
     alone = st.integers(FIRST_LEVEL_OF_V2, 3).map(lambda level: transactions_with(at_level(level, epoch=-1)))
     later = st.builds(
         lambda known, epoch, level, script: script(at_level(known, epoch=epoch), at_level(level, epoch=-1)),
@@ -187,7 +203,8 @@ def clusters_without_an_epoch() -> st.SearchStrategy[Script]:
         st.integers(1, FIRST_LEVEL_OF_V2),
         _CHANGES,
     )
-    return alone | later
+    gone = _epochs().map(lambda epoch: transactions_along(at_level(FIRST_LEVEL_OF_V2, epoch=epoch), WITHOUT_FEATURES))
+    return alone | later | gone
 
 
 _CHANGES = st.sampled_from((transactions_with, transactions_along))
@@ -212,13 +229,19 @@ def clusters_with_an_older_epoch() -> st.SearchStrategy[Script]:
 
 def clusters_that_change_a_level() -> st.SearchStrategy[Script]:
     """Clusters in which a newer epoch follows an older one, with another level."""
-    return st.builds(
+    listed = st.builds(
         lambda older, by, level, script: script(at_level(level, epoch=older), at_level(3 - level, epoch=older + by)),
         _epochs(),
         st.integers(1, 9),
         st.integers(1, FIRST_LEVEL_OF_V2),
         _CHANGES,
-    ) | st.integers(1, FIRST_LEVEL_OF_V2).map(changed_level)
+    )
+    down_to_0 = st.builds(
+        lambda older, by: transactions_along(at_level(FIRST_LEVEL_OF_V2, epoch=older), at_level_0(older + by)),
+        _epochs(),
+        st.integers(1, 9),
+    )
+    return listed | down_to_0 | st.integers(1, FIRST_LEVEL_OF_V2).map(changed_level)
 
 
 def changed_level(level: int) -> Script:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.evidence import assert_in_time
 from conformance.assertions.newest_versions import newest_versions
 from fixtures.errors import ClientFails
@@ -10,7 +11,7 @@ from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.feature_rules import misses_transaction_v2, needs_transaction_v2
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.transaction_versions import NEWEST_BEFORE_V2
-from reference_model.clients.scripts.script import TRANSACTIONS
+from reference_model.clients.scripts.script import TRANSACTIONS, Script
 from strategies.transaction_scripts import AT_LEVEL_1_ALONE, CONTROL
 from wire.api_keys import END_TXN_KEY
 
@@ -28,32 +29,67 @@ def does_transactions(client: ClientUnderTest) -> bool:
     """
     if TRANSACTIONS not in client.client.options:
         return False
-    control = client.plays.of(CONTROL)
-    # As for every healthy broker, a second play decides on a busy machine.
-    if not commits(control) and not commits(control := client.plays.again(CONTROL)):
-        said = [ask.detail for ask in control.result.asks[-1:]] or [control.result.summary]
-        raise ClientFails(f"{client.client.id} ends no transaction, even with a healthy scripted broker: {said[0]}")
+    _committing(client, CONTROL)
     return True
 
 
+def uses_transaction_v2(client: ClientUnderTest) -> bool:
+    """Return whether a client that does transactions sends something of transaction V2 to a cluster at level 2.
+
+    One that does not shows nothing of the features that it believes.
+
+    Raises:
+        ClientFails: it does none even with a healthy broker.
+    """
+    return does_transactions(client) and _sends_v2(_committing(client, CONTROL))
+
+
 def heeds_levels(client: ClientUnderTest) -> bool:
-    """Return whether a client that does transactions sends nothing of transaction V2 in a cluster at level 1.
+    """Return whether a client that does transactions sends nothing of transaction V2 to a cluster at level 1.
 
     One that does looks at no feature, so a single clause judges it.
 
     Raises:
         ClientFails: it does none even with a healthy broker.
     """
-    if not does_transactions(client):
-        return False
-    moves = History(client.plays.of(AT_LEVEL_1_ALONE).recording).moves
-    return not any(needs_transaction_v2(move) for move in moves)
+    return does_transactions(client) and not _sends_v2(_committing(client, AT_LEVEL_1_ALONE))
+
+
+def _committing(client: ClientUnderTest, script: Script) -> Play:
+    """Return a play with a healthy broker in which a client ends a transaction.
+
+    Raises:
+        ClientFails: it ends none, so what it did not send shows nothing.
+    """
+    play = client.plays.of(script)
+    # As for every healthy broker, a second play decides on a busy machine.
+    if not commits(play) and not commits(play := client.plays.again(script)):
+        said = [ask.detail for ask in play.result.asks[-1:]] or [play.result.summary]
+        where = "" if script == CONTROL else " at level 1 of transaction.version"
+        raise ClientFails(
+            f"{client.client.id} ends no transaction{where}, even with a healthy scripted broker: {said[0]}"
+        )
+    return play
+
+
+def _sends_v2(play: Play) -> bool:
+    return any(needs_transaction_v2(move) for move in History(play.recording).moves)
 
 
 def assert_commits(play: Play) -> None:
     """Fail unless the client ends a transaction."""
     said = "".join(f"\n{ask.detail}" for ask in play.result.asks[-1:])
     assert_in_time(commits(play), f"the client ends no transaction{said}")
+
+
+def unjudged_without_commit(play: Play) -> None:
+    """Judge a client no further if it ended no transaction.
+
+    Raises:
+        Unjudged: it ended none, so what it did not send shows nothing.
+    """
+    if not commits(play):
+        raise Unjudged("the client ends no transaction, so nothing shows which versions it would send in one")
 
 
 def assert_uses_transaction_v2(client: ClientUnderTest, play: Play, clause: str) -> None:

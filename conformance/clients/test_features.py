@@ -24,9 +24,10 @@ def test_transaction_waits_for_level_2(client: ClientUnderTest, script: Script) 
     """Below level 2 of transaction.version a transaction has no version that needs transaction V2."""
     with played(client, script) as play:
         assert_allowed(play, "FEATURES.client-caps-by-level")
+        unjudged_without_commit(play)
 
 
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-believes-levels")
 @given(script=clusters_with_transaction_v2())
 @settings(max_examples=2)
@@ -40,7 +41,7 @@ def test_level_is_believed(client: ClientUnderTest, script: Script) -> None:
         assert_uses_transaction_v2(client, play, "FEATURES.client-believes-levels")
 
 
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-ignores-unknown-features")
 @given(script=clusters_with_unknown_features())
 @settings(max_examples=2)
@@ -55,13 +56,14 @@ def test_unknown_feature_changes_nothing(client: ClientUnderTest, script: Script
         assert_uses_transaction_v2(client, play, "FEATURES.client-believes-levels")
 
 
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-ignores-unknown-epoch")
 @given(script=clusters_without_an_epoch())
 @settings(max_examples=2)
 @example(script=transactions_with(at_level(2, epoch=-1)))
 @example(script=transactions_with(at_level(1), at_level(2, epoch=-1)))
 @example(script=transactions_along(at_level(2), at_level(1, epoch=-1)))
+@example(script=transactions_along(AT_LEVEL_2, WITHOUT_FEATURES))
 def test_features_without_an_epoch_do_not_count(client: ClientUnderTest, script: Script) -> None:
     """Features without an epoch enable nothing, and replace none that had one."""
     with played(client, script) as play:
@@ -70,7 +72,7 @@ def test_features_without_an_epoch_do_not_count(client: ClientUnderTest, script:
 
 
 @pytest.mark.malformed
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-ignores-unknown-epoch")
 @given(script=invalid_epochs())
 @settings(max_examples=1)
@@ -81,7 +83,7 @@ def test_features_with_an_invalid_epoch_do_not_count(client: ClientUnderTest, sc
         assert_allowed(play, "FEATURES.client-ignores-unknown-epoch")
 
 
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-never-goes-back")
 @given(script=clusters_with_an_older_epoch())
 @settings(max_examples=2)
@@ -96,7 +98,7 @@ def test_older_epoch_changes_nothing(client: ClientUnderTest, script: Script) ->
         assert_uses_transaction_v2(client, play, "FEATURES.client-never-goes-back")
 
 
-@pytest.mark.needs("option:transactions", "heeds_levels")
+@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
 @pytest.mark.clause("FEATURES.client-sees-new-level")
 @given(script=clusters_that_change_a_level())
 @settings(max_examples=2)
@@ -104,6 +106,7 @@ def test_older_epoch_changes_nothing(client: ClientUnderTest, script: Script) ->
 @example(script=changed_level(2))
 @example(script=transactions_with(at_level(1, epoch=8), at_level(2, epoch=9)))
 @example(script=transactions_with(at_level(2, epoch=8), at_level(1, epoch=9)))
+@example(script=transactions_along(at_level(2, epoch=8), at_level_0(9)))
 def test_new_level_is_used(client: ClientUnderTest, script: Script) -> None:
     """A transaction that begins after a connection brought a newer epoch follows the new level."""
     with played(client, script) as play:

@@ -50,7 +50,7 @@ from conformance.assertions.newest_versions import (
     assert_newest_common_versions,
     newest_versions,
 )
-from conformance.assertions.transactions import assert_commits, assert_uses_transaction_v2
+from conformance.assertions.transactions import assert_commits, assert_uses_transaction_v2, unjudged_without_commit
 
 # What is judged
 from fixtures.client_processes.driver_output import OK
@@ -219,6 +219,7 @@ from strategies.transaction_scripts import (
     LOOK_ALIKES,
     WITHOUT_FEATURES,
     at_level,
+    at_level_0,
     changed_level,
     clusters_below_level_2,
     clusters_that_change_a_level,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
-from conformance.assertions.transactions import does_transactions, heeds_levels
+from conformance.assertions.transactions import does_transactions, heeds_levels, uses_transaction_v2
 from conformance.roles.role import Need, proposed_needs
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
@@ -107,6 +107,10 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
         "no option of the client is known that makes it do transactions; one of a command is declared with "
         f"--client-option {TRANSACTIONS}=ARGUMENTS",
         is_of_suite=True,
+    ),
+    "uses_transaction_v2": Need(
+        uses_transaction_v2,
+        "the client uses no transaction V2, even in a healthy cluster at level 2 of transaction.version",
     ),
     "heeds_levels": Need(
         heeds_levels,

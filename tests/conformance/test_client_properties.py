@@ -297,6 +297,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads
                     "option:without_rebootstrap",
                     "option:rebootstraps_after_1_s",
                     "option:transactions",
+                    "uses_transaction_v2",
                     "heeds_levels",
                 },
                 *proposed_needs("clients"),

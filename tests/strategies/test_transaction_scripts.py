@@ -14,7 +14,8 @@ from strategies.transaction_scripts import (
     AT_LEVEL_1,
     AT_LEVEL_2,
     CONTROL,
-    at_level,
+    WITHOUT_FEATURES,
+    at_level_0,
     changed_level,
     clusters_below_level_2,
     clusters_that_change_a_level,
@@ -74,7 +75,7 @@ def test_script_can_be_read_back(strategy: Strategy) -> None:
 @pytest.mark.parametrize(
     ("strategy", "is_it"),
     [
-        (clusters_below_level_2, lambda s: levels(s) == [0]),
+        (clusters_below_level_2, lambda s: answers(s)[0] == at_level_0(max(epochs(s)[0], 0))),
         (clusters_below_level_2, lambda s: levels(s) == [1, 1]),
         (clusters_below_level_2, lambda s: levels(s) == [None] and levels(s, "group.version") == [1]),
         (clusters_below_level_2, lambda s: levels(s) == [1] and levels(s, "share.version") == [2]),
@@ -86,9 +87,11 @@ def test_script_can_be_read_back(strategy: Strategy) -> None:
         (clusters_with_unknown_features, lambda s: levels(s, "x.transaction.version")[0] is not None),
         (clusters_without_an_epoch, lambda s: epochs(s) == [-1]),
         (clusters_without_an_epoch, lambda s: len(s.nodes) == 2 and epochs(s)[1] == -1),
+        (clusters_without_an_epoch, lambda s: levels(s) == [2, None] and answers(s)[1] == WITHOUT_FEATURES),
         (clusters_with_an_older_epoch, lambda s: len(s.nodes) == 1 and levels(s) == [1, 2]),
         (clusters_that_change_a_level, lambda s: len(s.nodes) == 2 and levels(s) == [2, 1]),
         (clusters_that_change_a_level, lambda s: len(answers(s)) == 3),
+        (clusters_that_change_a_level, lambda s: levels(s) == [2, None]),
         (contradicting_features, lambda s: len(answers(s)[0].finalized_features) == 2),
         (contradicting_features, lambda s: (levels(s)[0] or 0) < 0),
         (invalid_epochs, lambda s: epochs(s) == [-2]),
@@ -113,11 +116,22 @@ def test_epochs_follow_each_other() -> None:
 
 
 def test_features_are_supported_from_level_1() -> None:
-    """Only level 0 needs the lowest level 0, which another clause is about."""
+    """No broker lists level 0, so none needs the lowest level 0, which another clause is about."""
     assert AT_LEVEL_2.supported_features == (("transaction.version", 1, 2),)
-    assert at_level(0).supported_features == (("transaction.version", 0, 2),)
     assert finalized(("x", 7)).supported_features == (("x", 1, 7),)
+    assert at_level_0(7).supported_features == AT_LEVEL_2.supported_features
     assert levels(CONTROL) == [2]
+
+
+def test_level_0_is_not_listed() -> None:
+    """A cluster at level 0 has an epoch and no entry, whichever script has it."""
+    assert (at_level_0(7).finalized_features, at_level_0(7).finalized_features_epoch) == ((), 7)
+
+    @given(low=clusters_below_level_2())
+    def check(low: Script) -> None:
+        assert 0 not in levels(low)
+
+    check()
 
 
 def test_level_changes_after_a_transaction() -> None:

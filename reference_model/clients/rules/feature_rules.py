@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from reference_model.clients.rules.moves import Forbidden, History, Move, is_known, may_be_one_client
+from reference_model.clients.rules.moves import IN_FLIGHT_MS, Forbidden, History, Move, is_known, may_be_one_client
 from reference_model.clients.rules.read_response import ReadResponse
 from reference_model.clients.rules.transaction_versions import (
     FIRST_LEVEL_OF_V2,
@@ -37,7 +37,7 @@ def waits_for_transaction_v2(move: Move, history: History) -> Forbidden:
         return
     tables = _tables_known(move, history)
     if not any(_enables_v2(each) for each in _features_during(move, history, tables)):
-        clause, why = _blame(tables, believed=True)
+        clause, why = _blame(_responses(tables), believed=True)
         newest = NEWEST_BEFORE_V2[move.request.api_key]
         yield clause, f"was sent in a transaction, where v{newest} is the newest {why}"
 
@@ -55,7 +55,7 @@ def misses_transaction_v2(move: Move, history: History) -> tuple[str, str] | Non
     tables = _tables_known(move, history)
     if not all(_enables_v2(each) for each in _features_during(move, history, tables)):
         return None
-    return _blame(tables, believed=False)
+    return _blame(_responses(tables), believed=False)
 
 
 def needs_transaction_v2(move: Move) -> bool:
@@ -87,32 +87,42 @@ def _before(move: Move, history: History) -> list[Move]:
     return [other for other in earlier if may_be_one_client(move, other)]
 
 
-def _tables_known(move: Move, history: History) -> list[ReadResponse]:
+def _tables_known(move: Move, history: History) -> list[Move]:
     """Return the tables that the client may have known when it sent a request, in the order in which they came."""
-    known = [
-        other.response
-        for other in _before(move, history)
-        if other.response is not None and other.is_table and _came_before(other, move)
-    ]
-    return sorted(known, key=lambda each: each.from_ms)
+    known = [other for other in _before(move, history) if other.is_table and _came_before(other, move)]
+    return sorted(known, key=lambda each: each.request.responded_ms)
+
+
+def _responses(tables: list[Move]) -> list[ReadResponse]:
+    return [each.response for each in tables if each.response is not None]
 
 
 def _came_before(table: Move, move: Move) -> bool:
     """Return whether a table had come when a request was sent; numbers of reads compare on one connection only."""
     if table.request.connection == move.request.connection:
         return is_known(table, move.request)
-    return table.response is not None and table.response.from_ms <= move.request.at_ms
+    return table.request.responded_ms <= move.request.at_ms
 
 
-def _features_during(move: Move, history: History, tables: list[ReadResponse]) -> list[list[ReadResponse]]:
-    """Return the tables of the newest epoch when the transaction began, and after each table since then."""
-    began = [
-        each.request.at_ms
-        for each in _before(move, history)
-        if each.request.api_key in (END_TXN_KEY, INIT_PRODUCER_ID_KEY)
-    ]
-    at_first = sum(each.from_ms <= began[-1] for each in tables) if began else 0
-    return [_newest(tables[:count]) for count in range(at_first, len(tables) + 1)]
+def _features_during(move: Move, history: History, tables: list[Move]) -> list[list[ReadResponse]]:
+    """Return the tables of the newest epoch when the transaction began, and after each table that came since then."""
+    until = _before(move, history)
+    while until and until[-1].request.api_key not in (END_TXN_KEY, INIT_PRODUCER_ID_KEY):
+        until.pop()
+    at_first = [each for each in tables if _was_read(each, until)]
+    since = [each for each in tables if not _was_read(each, until)]
+    return [_newest(_responses(at_first + since[:count])) for count in range(len(since) + 1)]
+
+
+def _was_read(table: Move, moves: list[Move]) -> bool:
+    """Return whether a client must have read a table when it made the last of some moves.
+
+    Clients read their connections one after the other. So they have if they went on after it on its own connection, or
+    if it had come a while before.
+    """
+    own = (each for each in moves if each.request.connection == table.request.connection)
+    went_on = any(each.number > table.number and is_known(table, each.request) for each in own)
+    return went_on or any(table.request.responded_ms + IN_FLIGHT_MS <= each.request.at_ms for each in moves[-1:])
 
 
 def _newest(tables: list[ReadResponse]) -> list[ReadResponse]:
@@ -141,20 +151,16 @@ def _blame(tables: list[ReadResponse], *, believed: bool) -> tuple[str, str]:
     since = tables.index(newest[0]) if newest else 0
     wrong = [(at > since, each) for at, each in enumerate(tables) if _enables_v2([each]) is believed]
     older = [(is_later, each) for is_later, each in wrong if each not in newest and each.epoch >= 0]
-    listed = [each for is_later, each in wrong if each.epoch < 0 and (believed or is_later) and _lists_level(each)]
+    unknown = [each for is_later, each in wrong if each.epoch < 0 and (believed or is_later)]
     epoch = newest[0].epoch if newest else -1
     state = f"{'not ' if believed else ''}finalized at epoch {epoch}"
     if any(is_later for is_later, _ in older):
         return NEVER_GOES_BACK, f"because {_V2} is {state}, and the epoch {older[-1][1].epoch} is an older one"
-    if listed:
-        return IGNORES_UNKNOWN_EPOCH, f"because features with the epoch {listed[0].epoch} change nothing"
+    if unknown:
+        return IGNORES_UNKNOWN_EPOCH, f"because features with the epoch {unknown[0].epoch} change nothing"
     if older:
         return SEES_NEW_LEVEL, f"because {_V2} is {state}, which is newer than {older[0][1].epoch}"
     return (CAPS, f"unless {_V2} is finalized") if believed else (BELIEVES, f"because {_V2} is {state}")
-
-
-def _lists_level(table: ReadResponse) -> bool:
-    return any(name == TRANSACTION_VERSION for name, _ in table.listed_levels)
 
 
 FEATURE_RULES = (waits_for_transaction_v2,)

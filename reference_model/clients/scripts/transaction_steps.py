@@ -17,6 +17,7 @@ from wire.api_keys import (
     TXN_OFFSET_COMMIT_KEY,
 )
 from wire.message_schemas import Api, message_from
+from wire.primitives import INT16_MAX
 
 PRODUCER_ID = 1000
 
@@ -42,7 +43,14 @@ def _produce(request: Any) -> dict[str, Any]:
 
 def _init_producer_id(request: Any) -> dict[str, Any]:
     """An epoch that the client names is followed by the next one."""
-    return {"producer_id": PRODUCER_ID, "producer_epoch": request.producer_epoch + 1}
+    return _after(PRODUCER_ID, request.producer_epoch)
+
+
+def _after(producer_id: int, epoch: int) -> dict[str, int]:
+    """Return the epoch after another one; after the last one a new producer id begins at 0, as Kafka does."""
+    if epoch == INT16_MAX:
+        return {"producer_id": PRODUCER_ID + 1, "producer_epoch": 0}
+    return {"producer_id": producer_id, "producer_epoch": epoch + 1}
 
 
 def _add_partitions(request: Any) -> dict[str, Any]:
@@ -77,7 +85,7 @@ def _commit_offsets(request: Any) -> dict[str, Any]:
 
 def _end(request: Any) -> dict[str, Any]:
     """From version 5 on the epoch rises with each transaction (KIP-890, Part 2)."""
-    return {"producer_id": request.producer_id, "producer_epoch": request.producer_epoch + 1}
+    return _after(request.producer_id, request.producer_epoch)
 
 
 _RESPONSES = {

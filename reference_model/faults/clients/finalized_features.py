@@ -58,12 +58,13 @@ class OffsetsOfTransactionsAreNotCapped(ModelClient):
 
 @fault(CAPS)
 class SupportedLevelCountsWhereNoneIsFinalized(ModelClient):
-    """Takes the level that a broker supports for that of a cluster which has finalized none."""
+    """Takes the level that a broker supports for that of the cluster as long as it has seen none."""
 
     def learn_features(self, link: Link, response: ApiVersionsResponse) -> None:
         super().learn_features(link, response)
         for each in response.supported_features:
-            if each.name == TRANSACTION_VERSION and not response.finalized_features:
+            is_unknown = not response.finalized_features and self.features.epoch < 0
+            if each.name == TRANSACTION_VERSION and is_unknown:
                 self.features = FinalizedFeatures(levels={each.name: each.max_version})
 
 
@@ -172,11 +173,11 @@ class MissingEpochIsTakenForTheNewest(ModelClient):
 
 @fault(IGNORES_UNKNOWN_EPOCH)
 class MissingEpochForgetsFeatures(ModelClient):
-    """Forgets the features that it knows when a table has some without an epoch."""
+    """Forgets the features that it knows when a table has no epoch, with features or without."""
 
     def learn_features(self, link: Link, response: ApiVersionsResponse) -> None:
         super().learn_features(link, response)
-        if response.finalized_features_epoch == -1 and _listed_level(response):
+        if response.finalized_features_epoch == -1:
             self.features = FinalizedFeatures()
 
 
@@ -223,3 +224,11 @@ class FirstFeaturesAreKept(ModelClient):
 
     def are_newer(self, link: Link, response: ApiVersionsResponse) -> bool:
         return self.features.epoch < 0
+
+
+@fault(SEES_NEW_LEVEL)
+class FeaturesOfOlderEpochsStay(ModelClient):
+    """Adds the features of a newer epoch to those that it knows, and drops none that is no longer listed."""
+
+    def levels_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[str, int]:
+        return {**self.features.levels, **super().levels_in(link, response)}

@@ -22,7 +22,7 @@ from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import forbidden_moves
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from reference_model.clients.scripts.script import Answer
-from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, WITHOUT_FEATURES, at_level, finalized
+from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, WITHOUT_FEATURES, at_level, at_level_0, finalized
 from tests.reference_model.clients.recordings import asked, recorded, sent
 from wire.api_keys import END_TXN_KEY, INIT_PRODUCER_ID_KEY, TXN_OFFSET_COMMIT_KEY
 from wire.transaction_messages import PRODUCE
@@ -92,6 +92,7 @@ def test_version_may_be_used(events: tuple[Answer | SeenRequest, ...]) -> None:
         pytest.param((WITHOUT_EPOCH_2, LEVEL_1, produce(12)), [IGNORES_UNKNOWN_EPOCH], id="no-epoch-before-one"),
         pytest.param((NEWER_1, LEVEL_2, produce(12)), [NEVER_GOES_BACK], id="older-epoch"),
         pytest.param((LEVEL_2, NEWER_1, INIT, produce(12)), [SEES_NEW_LEVEL], id="level-fell"),
+        pytest.param((LEVEL_2, at_level_0(8), INIT, produce(12)), [SEES_NEW_LEVEL], id="level-fell-to-0"),
         pytest.param((LEVEL_2, INIT, NEWER_1, END, produce(12)), [SEES_NEW_LEVEL], id="level-fell-before-it-began"),
     ],
 )
@@ -108,7 +109,10 @@ def test_version_may_not_be_used(events: tuple[Answer | SeenRequest, ...], claus
         pytest.param((NEWER_2, INIT, LEVEL_1, END, produce(11)), NEVER_GOES_BACK, id="older-epoch"),
         pytest.param((LEVEL_2, INIT, WITHOUT_EPOCH_1, END, produce(11)), IGNORES_UNKNOWN_EPOCH, id="no-epoch"),
         pytest.param((WITHOUT_EPOCH_1, INIT, LEVEL_2, END, produce(11)), BELIEVES, id="epoch-came-later"),
-        pytest.param((LEVEL_2, INIT, WITHOUT_FEATURES, END, produce(11)), BELIEVES, id="features-are-gone"),
+        pytest.param(
+            (LEVEL_2, INIT, WITHOUT_FEATURES, END, produce(11)), IGNORES_UNKNOWN_EPOCH, id="features-are-gone"
+        ),
+        pytest.param((WITHOUT_FEATURES, INIT, LEVEL_2, END, produce(11)), BELIEVES, id="features-came-later"),
         pytest.param((LEVEL_2, INIT, END, produce(12)), None, id="used"),
         pytest.param((LEVEL_2, INIT, produce(11)), None, id="first-transaction"),
         pytest.param((LEVEL_1, INIT, END, NEWER_2, produce(11)), None, id="level-rose-after-it-began"),
@@ -144,3 +148,20 @@ def test_table_of_another_connection_counts() -> None:
     """What a client learned on one connection holds on all."""
     table = asked(5, LEVEL_2, connection=1)
     assert broken(recorded(asked(5, LEVEL_1), table, replace(produce(12), at_ms=1000))) == []
+
+
+@pytest.mark.parametrize(
+    ("requests", "end_ms", "clauses"),
+    [
+        pytest.param((), 100, [], id="unread"),
+        pytest.param((), 200, [SEES_NEW_LEVEL], id="came-a-while-before"),
+        pytest.param((sent(12, connection=1, at_ms=2050),), 100, [SEES_NEW_LEVEL], id="its-connection-was-used"),
+    ],
+)
+def test_table_may_be_unread_when_a_transaction_begins(
+    requests: tuple[SeenRequest, ...], end_ms: int, clauses: list[str]
+) -> None:
+    """The level falls on another connection right before a transaction begins."""
+    fell = asked(5, NEWER_1, connection=1, at_ms=2000)
+    end, begun = replace(END, at_ms=2000 + end_ms), replace(produce(12), at_ms=3000)
+    assert broken(recorded(asked(5, LEVEL_2), INIT, fell, *requests, end, begun)) == clauses

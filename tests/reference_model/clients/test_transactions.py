@@ -18,6 +18,7 @@ from wire.api_keys import ADD_OFFSETS_TO_TXN_KEY, ADD_PARTITIONS_TO_TXN_KEY, END
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
 from wire.message_schemas import message_from
+from wire.primitives import INT16_MAX
 from wire.transaction_messages import (
     ADD_PARTITIONS_TO_TXN,
     END_TXN,
@@ -133,3 +134,10 @@ def test_producer_gets_the_next_epoch() -> None:
     """A producer that names its epoch gets the next one."""
     assert answered(INIT_PRODUCER_ID, 0).producer_epoch == 0
     assert answered(INIT_PRODUCER_ID, 3, producer_id=9, producer_epoch=2).producer_epoch == 3
+
+
+@pytest.mark.parametrize(("api", "version"), [(INIT_PRODUCER_ID, 3), (END_TXN, 5)], ids=["InitProducerId", "EndTxn"])
+def test_new_producer_id_follows_the_last_epoch(api: Any, version: int) -> None:
+    """No epoch follows 32767, so a producer goes on with another id."""
+    answer = answered(api, version, producer_id=PRODUCER_ID, producer_epoch=INT16_MAX)
+    assert (answer.producer_id, answer.producer_epoch) == (PRODUCER_ID + 1, 0)
