@@ -9,10 +9,9 @@ import html5lib
 import pytest
 from rich.console import Console
 
-from conformance.commands.output_console import WIDTH_WHEN_PIPED
 from reference_model.profiles.known_apis import Range
 from reports.document.markdown_form import markdown
-from reports.document.terminal_form import show_document
+from reports.document.terminal_form import ANY_WIDTH, show_document
 from tests.upgrade.prediction.test_prediction import OF_3_9
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
@@ -50,6 +49,17 @@ def test_sentences_can_be_pasted(report: WatchReport) -> None:
     assert nothing.endswith("\n\nNo client sent a request, so nothing can be said.\n")
 
 
+def test_reasons_beyond_the_third_are_counted() -> None:
+    seen = ObservedRequests()
+    for api_key in range(5):
+        seen.add(OLD, api_key, 0)
+    report = report_of(seen, {}, [release_named("apache-kafka-4.4.0")])
+    reasons = [each.sentence for each in report.rows[0].predictions[0].decisions]
+    assert len(reasons) == 4
+    (breaks,) = sentences(report)
+    assert breaks.endswith(f": {'; '.join(reasons[:3])}; and 1 more.")
+
+
 def test_markdown_and_terminal_show_no_markup_of_a_client(report: WatchReport) -> None:
     """A client cannot put colours or tags into what is shown."""
     console = Console(width=200, record=True, force_terminal=False)
@@ -73,7 +83,7 @@ def shown(report: WatchReport, width: int) -> list[str]:
     return console.export_text().splitlines()
 
 
-@pytest.mark.parametrize("width", [40, 80, WIDTH_WHEN_PIPED, 300])
+@pytest.mark.parametrize("width", [40, 80, ANY_WIDTH, 300])
 def test_releases_stay_whole_at_any_width(width: int) -> None:
     """Six releases in a pipe, or in a narrow terminal, have a line each; nothing of a name is folded."""
     seen = ObservedRequests()
