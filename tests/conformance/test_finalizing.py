@@ -47,3 +47,11 @@ def test_nobody_elses_broker_is_finalized() -> None:
     assert not can_finalize(
         InMemoryBroker(replace(broker.running, launcher="address"), broker.listener, patience=Patience(100))
     )
+
+
+def test_levels_rise_only_where_the_target_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay raised otherwise, and every later property would judge another target."""
+    broker = broker_that("newer-versions-finalize-lower-levels")
+    assert not can_finalize(broker)
+    monkeypatch.setattr(InMemoryBroker, "can_restart", True)
+    assert can_finalize(broker)
