@@ -99,16 +99,29 @@ def _has_levels_of_release(listener: Broker) -> bool:
 
 
 def _assert_follows(listener: Broker, before: ApiVersionsResponse) -> None:
-    name, expected = listener.listener, levels_of_release(listener)
-    found = poll_until(partial(_levels_with_table_of, listener, before), expected, limit_s=FOLLOWS_WITHIN_S)
+    expected = levels_of_release(listener)
+    poll_until(partial(_levels_with_table_of, listener, before), expected, limit_s=FOLLOWS_WITHIN_S)
+    assert_raised(listener.listener, before, _features_of(listener), expected)
+
+
+def assert_raised(listener: str, before: ApiVersionsResponse, after: ApiVersionsResponse, expected: Levels) -> None:
+    """Fail unless a listener lists the new levels, with a higher epoch if they differ from the old ones.
+
+    Args:
+        listener: the name of the listener.
+        before: its response before the levels were finalized.
+        after: its response `FOLLOWS_WITHIN_S` later, or sooner.
+        expected: the levels that were finalized.
+    """
+    found = levels_in(after)
     assert found == expected, (
-        f"{name} lists the finalized levels {found} {FOLLOWS_WITHIN_S:g} s after these: {expected}"
+        f"{listener} lists the finalized levels {found} {FOLLOWS_WITHIN_S:g} s after these: {expected}"
     )
-    epochs = before.finalized_features_epoch, _features_of(listener).finalized_features_epoch
+    epochs = before.finalized_features_epoch, after.finalized_features_epoch
     if levels_in(before) != expected:
-        assert epochs[0] < epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}, although levels rose"
+        assert epochs[0] < epochs[1], f"{listener} names the epoch {epochs[1]} after {epochs[0]}, although levels rose"
     else:
-        assert epochs[0] <= epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}"
+        assert epochs[0] <= epochs[1], f"{listener} names the epoch {epochs[1]} after {epochs[0]}"
 
 
 def _levels_with_table_of(listener: Broker, before: ApiVersionsResponse) -> Levels:
