@@ -32,7 +32,11 @@ Levels = Mapping[str, int]
 
 
 def can_finalize(broker: Broker) -> bool:
-    """Return whether the suite started a release with KRaft, whose levels are known, and may raise them."""
+    """Return whether the suite started a release with KRaft, whose levels are known, and may raise them.
+
+    Raised levels stay until the target is started again. One that cannot be, such as one that has ended too often, is
+    judged only if it has the levels already.
+    """
     target = broker.target
     return (
         target.implementation in IMPLEMENTATIONS_WITH_PROFILE
@@ -40,6 +44,7 @@ def can_finalize(broker: Broker) -> bool:
         and broker.running.launcher != "address"
         and bool(levels_of_release(broker))
         and any(entry.api_key == UPDATE_FEATURES_KEY for entry in advertised_table(broker))
+        and (broker.can_restart or all(map(_has_levels_of_release, _listeners_of(broker))))
     )
 
 
@@ -59,7 +64,7 @@ def assert_levels_follow(broker: Broker, upgrade_type: int) -> Collection[int]:
     Returns:
         The error codes by which the target refuses to finalize; then nothing was judged. Empty if it did not.
     """
-    listeners = [broker if name == broker.listener else broker.sibling(name) for name in broker.running.addresses]
+    listeners = _listeners_of(broker)
     before = [_features_of(each) for each in listeners]
     rises = any(
         levels_in(response) != levels_of_release(each) for each, response in zip(listeners, before, strict=True)
@@ -81,17 +86,42 @@ def levels_in(response: ApiVersionsResponse) -> Levels:
     return {each.name: each.max_version_level for each in response.finalized_features}
 
 
+def _listeners_of(broker: Broker) -> list[Broker]:
+    return [broker if name == broker.listener else broker.sibling(name) for name in broker.running.addresses]
+
+
+def _has_levels_of_release(listener: Broker) -> bool:
+    """Return whether a listener lists the levels of its release; False if its response cannot be read."""
+    try:
+        return levels_in(_features_of(listener)) == levels_of_release(listener)
+    except MalformedAnswer:
+        return False
+
+
 def _assert_follows(listener: Broker, before: ApiVersionsResponse) -> None:
-    name, expected = listener.listener, levels_of_release(listener)
-    found = poll_until(partial(_levels_with_table_of, listener, before), expected, limit_s=FOLLOWS_WITHIN_S)
+    expected = levels_of_release(listener)
+    poll_until(partial(_levels_with_table_of, listener, before), expected, limit_s=FOLLOWS_WITHIN_S)
+    assert_raised(listener.listener, before, _features_of(listener), expected)
+
+
+def assert_raised(listener: str, before: ApiVersionsResponse, after: ApiVersionsResponse, expected: Levels) -> None:
+    """Fail unless a listener lists the new levels, with a higher epoch if they differ from the old ones.
+
+    Args:
+        listener: the name of the listener.
+        before: its response before the levels were finalized.
+        after: its response `FOLLOWS_WITHIN_S` later, or sooner.
+        expected: the levels that were finalized.
+    """
+    found = levels_in(after)
     assert found == expected, (
-        f"{name} lists the finalized levels {found} {FOLLOWS_WITHIN_S:g} s after these: {expected}"
+        f"{listener} lists the finalized levels {found} {FOLLOWS_WITHIN_S:g} s after these: {expected}"
     )
-    epochs = before.finalized_features_epoch, _features_of(listener).finalized_features_epoch
+    epochs = before.finalized_features_epoch, after.finalized_features_epoch
     if levels_in(before) != expected:
-        assert epochs[0] < epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}, although levels rose"
+        assert epochs[0] < epochs[1], f"{listener} names the epoch {epochs[1]} after {epochs[0]}, although levels rose"
     else:
-        assert epochs[0] <= epochs[1], f"{name} names the epoch {epochs[1]} after {epochs[0]}"
+        assert epochs[0] <= epochs[1], f"{listener} names the epoch {epochs[1]} after {epochs[0]}"
 
 
 def _levels_with_table_of(listener: Broker, before: ApiVersionsResponse) -> Levels:

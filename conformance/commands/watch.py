@@ -26,7 +26,7 @@ from fixtures.client.command_config import command_config as config_of
 from fixtures.errors import InvalidCommandConfig
 from reports.document.terminal_form import show_document, table_on
 from reports.wording.escaping import printable
-from upgrade.prediction.releases import NoSuchRelease, Release, release_named
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named, with_table
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
 from upgrade.prediction.report_document import clients_table, watch_document
 from upgrade.prediction.report_files import ReportFolder, as_json
@@ -148,7 +148,8 @@ def watch(
     be said about one. With several releases it is that of the worst one, and one sentence for each says what is known
     about it.
     """
-    asked_about = [_release(each) for each in dict.fromkeys(releases)]
+    by_id = {release.id: release for release in map(_release, dict.fromkeys(releases))}
+    asked_about = [*by_id.values()]
     if captures or request_logs or metrics:
         _refuse_what_needs_the_proxy()
         _check_how_files_are_read((*captures, *metrics), request_logs, time_s, follow=follow, with_spark=with_spark)
@@ -270,8 +271,13 @@ def _shown_live(
 
 
 def _release(name: str) -> Release:
+    """Return the release whose table answers for a name, and say so if it is another one."""
+    id_, sentence = with_table(name)
     with reported_as(UnknownName, NoSuchRelease):
-        return release_named(name)
+        release = release_named(id_)
+    if sentence:
+        click.echo(sentence, err=True)
+    return release
 
 
 def _folder(out: Path | None) -> ReportFolder | None:

@@ -6,6 +6,7 @@ Each was recorded with ZooKeeper, with KRaft or with both.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -192,17 +193,21 @@ def stand_in(release: str) -> tuple[str, str]:
     Returns:
         The release itself without a sentence if it is recorded, and for a line its newest recorded release. For any
         other patch release the one that lists the same, or else the newest of its line. Twice an empty text if nothing
-        of its line was recorded.
+        of its line was recorded, or if the text is neither a release nor a line.
     """
     if release in RECORDED_RELEASES:
         return release, ""
     same = patch_releases().get(release)
     if same is not None:
         return same, f"{release} was not recorded; its message schemas list the same versions as those of {same}."
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)+", release):
+        return "", ""
     of_line = [each for each in RECORDED_RELEASES if line_of(each) == line_of(release)]
     if not of_line:
         return "", ""
     newest = of_line[-1]
     if newest.startswith(f"{release}."):
         return newest, ""
+    if release.count(".") != newest.count("."):
+        return "", ""
     return newest, f"{release} was not recorded; {newest}, the newest recorded release of its line, stands for it."

@@ -3,8 +3,8 @@
 New brokers keep the levels of the old ones until an operator finalizes newer ones. The levels of a release at those of
 an older line are recorded.
 
-Sources: the upgrade notes of 4.0 on levels that fall; the message schemas of Produce and TxnOffsetCommit on what a
-client may send in a transaction, which brokers of 4.0 and 4.4 were seen to refuse.
+Source: the upgrade notes of 4.0 on levels that fall. Brokers of 4.0 and 4.4 were seen to refuse the versions that the
+schemas forbid in a transaction.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from reference_model.clients.rules.transaction_versions import FIRST_LEVEL_OF_V2, TRANSACTION_VERSION
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.profile import KRAFT, Profile, levels_of, line_of
 from reference_model.profiles.release_tables import RecordedRelease, missing_feature
@@ -20,12 +21,6 @@ from reports.release_changes.steps import (
     last_with_zookeeper,
     must_leave_zookeeper,
 )
-
-TRANSACTION_VERSION = "transaction.version"
-_FOR_NEWEST_TRANSACTIONS = 2
-"""The level of `transaction.version` without which the newest versions are refused in a transaction."""
-NEWEST_IN_TRANSACTIONS: Mapping[str, int] = {"Produce": 11, "TxnOffsetCommit": 4}
-"""The newest version of a request that clients may send in a transaction below that level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +62,7 @@ def levels_between(before: RecordedRelease, after: RecordedRelease) -> Levels | 
         feature = missing_feature(unfinalized.profile(), key)
         if feature and not missing_feature(after.profile(), key):
             refused.setdefault(feature, []).append(label_of(key))
-    is_limited = old.get(TRANSACTION_VERSION, 0) < _FOR_NEWEST_TRANSACTIONS <= new.get(TRANSACTION_VERSION, 0)
+    is_limited = old.get(TRANSACTION_VERSION, 0) < FIRST_LEVEL_OF_V2 <= new.get(TRANSACTION_VERSION, 0)
     return Levels(
         unfinalized=unfinalized,
         rising={name: (old.get(name, 0), to) for name, to in new.items() if to > old.get(name, 0)},

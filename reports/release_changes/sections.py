@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from reference_model.clients.rules.transaction_versions import (
+    FIRST_LEVEL_OF_V2,
+    NEWEST_BEFORE_V2,
+    TRANSACTION_VERSION,
+)
+from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.profile import release_order
 from reference_model.profiles.version_tables import RequestKind
 from reports.document.blocks import (
@@ -19,7 +25,7 @@ from reports.document.blocks import (
 )
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
-from reports.release_changes.levels import NEWEST_IN_TRANSACTIONS, TRANSACTION_VERSION, returning_line
+from reports.release_changes.levels import returning_line
 from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.rule_changes import RuleChange, RuleKind
 from reports.release_changes.steps import SOURCES, has_old_versions
@@ -219,8 +225,9 @@ def _level_sections(upgrade: Upgrade) -> Iterator[Section]:
         ListItem(", ".join(names), f"Refused until {each} is finalized") for each, names in levels.refused.items()
     ]
     if levels.limits_transactions:
-        newest = ", ".join(f"{request} v{version}" for request, version in NEWEST_IN_TRANSACTIONS.items())
-        text = f"clients may send no newer version than {newest} in a transaction until {TRANSACTION_VERSION} is 2"
+        newest = ", ".join(f"{label_of(key)} v{version}" for key, version in NEWEST_BEFORE_V2.items())
+        level = f"{TRANSACTION_VERSION} is {FIRST_LEVEL_OF_V2}"
+        text = f"clients may send no newer version than {newest} in a transaction until {level}"
         refused = "a newer Produce is listed, and answered with UNSUPPORTED_VERSION."
         lines.append(ListItem(f"{text}; {refused}", "In transactions"))
     back = "yes, as long as nothing is finalized"

@@ -48,6 +48,17 @@ def test_each_compared_release_stands_for_a_recorded_one_of_its_line() -> None:
         ("4.0.1", "4.0.2", "4.0.1 was not recorded; its message schemas list the same versions as those of 4.0.2."),
         ("4.0.9", "4.0.2", "4.0.9 was not recorded; 4.0.2, the newest recorded release of its line, stands for it."),
         ("99.0", "", ""),
+        ("", "", ""),
+        ("4", "", ""),
+        ("²", "", ""),
+        ("٣.9", "", ""),
+        ("3.x", "", ""),
+        ("3.", "", ""),
+        ("3..9", "", ""),
+        ("3.9.x", "", ""),
+        ("3.9.2\n", "", ""),
+        ("3.9.2.1", "", ""),
+        ("0.10.2.2.1", "", ""),
     ],
 )
 def test_a_release_without_a_table_has_a_stand_in(asked: str, release: str, sentence: str) -> None:

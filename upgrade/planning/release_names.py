@@ -63,7 +63,7 @@ def _named(name: str) -> Sequence[RecordedRelease]:
     lines = {line_of(each.release): each for each in recorded_releases() if each.release.startswith(f"{release}.")}
     if len(lines) > 1:
         raise UnknownRelease(f"{name!r} may be one of {', '.join(each.short for each in lines.values())}")
-    known = stand_in(release)[0] if release[:1].isdigit() else ""
+    known, _ = stand_in(release)
     releases = [each for each in recorded_releases() if each.release == known and quorum in ("", each.quorum)]
     if not releases:
         raise UnknownRelease(f"no table of {name!r} was recorded; {_near(release)}")

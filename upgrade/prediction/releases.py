@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ from reference_model.profiles.profile import (
     profile_of,
     usual_quorum,
 )
-from reference_model.profiles.release_tables import level_refusal, table_of_profile
+from reference_model.profiles.release_tables import level_refusal, stand_in, table_of_profile
 from reference_model.profiles.version_tables import served_ranges
 
 
@@ -73,6 +74,19 @@ class Release:
         if any(each.serves(api_key, api_version) for each in of_line):
             return self.profile.release
         return ".".join(map(str, line))
+
+
+def with_table(id_: str) -> tuple[str, str]:
+    """Return the id of the release whose table stands for a release, and in a sentence why.
+
+    The id is returned as it is, without a sentence, if that release has a table or none stands for it.
+
+    Args:
+        id_: an id as in the registry, also of a patch release without a table: "apache-kafka-3.9.1-zookeeper".
+    """
+    named = re.fullmatch(rf"{APACHE_KAFKA}-([^-]+)(.*)", id_)
+    known, sentence = stand_in(named[1]) if named else ("", "")
+    return (f"{APACHE_KAFKA}-{known}{named[2]}", sentence) if named and known else (id_, "")
 
 
 def release_named(id_: str) -> Release:

@@ -66,6 +66,15 @@ def test_metrics_are_read(tmp_path: Path) -> None:
     assert ran.exit_code == 1
 
 
+def test_a_patch_release_is_answered_by_the_table_of_its_line(tmp_path: Path) -> None:
+    """A sentence says whose table it is, and a release that is asked about in two ways is shown once."""
+    log = written(tmp_path / "kafka-request.log")
+    asked = ["--for", "apache-kafka-4.0.1", "--for", "apache-kafka-4.0.2"]
+    ran = CliRunner().invoke(watch, ["--request-log", str(log), *asked, "--json"])
+    assert "4.0.1 was not recorded; its message schemas list the same versions as those of 4.0.2." in ran.stderr
+    assert json.loads(ran.stdout)["releases"] == ["apache-kafka-4.0.2"]
+
+
 @pytest.mark.parametrize(
     ("options", "status", "sentence"),
     [

@@ -9,7 +9,7 @@ import pytest
 from reference_model.profiles.known_apis import Range
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
-from upgrade.prediction.releases import NoSuchRelease, release_named
+from upgrade.prediction.releases import NoSuchRelease, release_named, with_table
 
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
@@ -152,6 +152,23 @@ def test_a_release_without_a_table_is_refused_by_name() -> None:
     """The message lists the releases that are known."""
     with pytest.raises(NoSuchRelease, match=r"'apache-kafka-9\.9\.9'.*apache-kafka-4\.4\.0"):
         release_named("apache-kafka-9.9.9")
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded", "sentence"),
+    [
+        ("apache-kafka-4.0.1", "apache-kafka-4.0.2", "4.0.1 was not recorded; its message schemas list the same"),
+        ("apache-kafka-3.9.1-zookeeper", "apache-kafka-3.9.2-zookeeper", "3.9.1 was not recorded"),
+        ("apache-kafka-4.0.1-at-3.9", "apache-kafka-4.0.2-at-3.9", "4.0.1 was not recorded"),
+        ("apache-kafka-4.0", "apache-kafka-4.0.2", ""),
+        ("apache-kafka-4.0.0", "apache-kafka-4.0.0", ""),
+        ("apache-kafka-9.9.9", "apache-kafka-9.9.9", ""),
+        ("cp-kafka-8.2.0", "cp-kafka-8.2.0", ""),
+    ],
+)
+def test_a_patch_release_without_a_table_has_that_of_its_line(asked: str, recorded: str, sentence: str) -> None:
+    id_, said = with_table(asked)
+    assert (id_, said[: len(sentence)]) == (recorded, sentence)
 
 
 def test_what_older_code_reads_is_not_served() -> None:
