@@ -45,7 +45,8 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json:
     are asked for their versions all the time. A response may be missing, but what is answered has to be right: v0 with
     a table and without an error, and finalized features with their epoch.
 
-    The exit status is 1 if an answer breaks a clause, and 10 if a release did not start.
+    The exit status is 1 if an answer breaks a clause. Otherwise it is 10 if a release did not start or
+    ended by itself.
     """
     chosen = selected_targets(targets)
     for target in chosen:
@@ -64,6 +65,9 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json:
         documents.append(_as_json(seen, violations))
         if not is_json:
             click.echo("\n".join(_lines(seen, violations)))
+        if seen.failed:
+            click.echo(printable(f"{target.id}: {seen.failed}"), err=True)
+            failed = True
     if is_json:
         click.echo(json.dumps(documents, indent=1))
     raise SystemExit(NOT_JUDGED if failed and not has_violations else int(has_violations))
@@ -133,6 +137,7 @@ def _as_json(seen: Life, violations: Sequence[LifeViolation]) -> dict[str, objec
         "phases": [{"at_s": round(each.at_s, 3), "words": each.words} for each in seen.phases],
         "sightings": [_sighting_as_json(each) for each in seen.sightings],
         "notes": list(seen.notes),
+        "failed": seen.failed,
         "violations": [
             {"clause": each.clause, "sentence": each.sentence, "sighting": _sighting_as_json(each.sighting)}
             for each in violations

@@ -13,7 +13,7 @@ from functools import partial
 
 from conformance.life.judging import different_levels
 from conformance.life.sightings import Reply, Sighting, Watch, wait_until
-from fixtures.errors import BrokerDidNotStart
+from fixtures.errors import BrokerDidNotStart, HarnessError
 from fixtures.launchers.nodes import ENDING_LIMIT_S, StartableNode, startable_nodes
 from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import PLAINTEXT
@@ -52,6 +52,7 @@ class Life:
         sightings: what they did with requests.
         ready_s: how long the first start took, from the process to the first successful response of a broker.
         notes: what no clause decides, each a sentence.
+        failed: why the story did not come to its end, in one sentence; empty if it did.
     """
 
     target: str
@@ -59,12 +60,20 @@ class Life:
     sightings: tuple[Sighting, ...]
     ready_s: float
     notes: tuple[str, ...] = ()
+    failed: str = ""
 
 
-class _Nodes:
-    """The nodes of a target, and what was done with them."""
+class WatchedNodes:
+    """The nodes of a target, and what was done with them.
+
+    Attributes:
+        phases: what was done, in the order of time.
+        notes: as in `Life`.
+        ready_s: as in `Life`.
+    """
 
     def __init__(self, nodes: Sequence[StartableNode], watch: Watch) -> None:
+        """Begin with nodes that do not run, and with the watch that asks them."""
         self.phases: list[LifePhase] = []
         self.notes: list[str] = []
         self.ready_s = 0.0
@@ -162,26 +171,48 @@ def life_of(target: Target, number: int, *, is_dynamic: bool = False) -> Life:
         is_dynamic: whether the quorum is a dynamic one.
 
     Raises:
-        HarnessError: they do not start.
+        HarnessError: they cannot be prepared, so nothing was seen.
     """
     newest = profile_of(target.release, quorum=target.quorum).traits.api_versions_max
-    watch = Watch(newest)
+    story = _quorum if number == QUORUM else _one
     with startable_nodes(target, number, is_dynamic=is_dynamic) as nodes:
-        story = _Nodes(nodes, watch)
-        listeners = [(node.node_id, name, address) for node in nodes for name, address in node.addresses.items()]
-        with watch.of(listeners):
-            (_quorum if number == QUORUM else _one)(story, nodes)
+        return life_in(story, target.id, nodes, Watch(newest))
+
+
+def life_in(
+    story: Callable[[WatchedNodes, Sequence[StartableNode]], None],
+    target: str,
+    nodes: Sequence[StartableNode],
+    watch: Watch,
+) -> Life:
+    """Watch nodes during a story, and return what was seen, also if the story fails.
+
+    Args:
+        story: what is done with the nodes.
+        target: the id of their target.
+        nodes: the nodes, of which none runs.
+        watch: a watch that has not begun.
+    """
+    watched, failed = WatchedNodes(nodes, watch), ""
+    listeners = [(node.node_id, name, address) for node in nodes for name, address in node.addresses.items()]
+    with watch.of(listeners):
+        try:
+            story(watched, nodes)
+        except HarnessError as error:
+            # What was seen until then may break a clause.
+            failed = str(error)
     sightings = sorted(watch.sightings, key=lambda each: each.at_s)
     return Life(
-        target=target.id,
-        phases=tuple(story.phases),
+        target=target,
+        phases=tuple(watched.phases),
         sightings=tuple(sightings),
-        ready_s=story.ready_s,
-        notes=tuple(dict.fromkeys(story.notes)),
+        ready_s=watched.ready_s,
+        notes=tuple(dict.fromkeys(watched.notes)),
+        failed=failed,
     )
 
 
-def _one(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
+def _one(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
     """A broker starts and is shut down in order, starts again, and is killed."""
     (node,) = nodes
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -190,7 +221,7 @@ def _one(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
         story.end(node, number)
 
 
-def _quorum(story: _Nodes, nodes: Sequence[StartableNode]) -> None:
+def _quorum(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
     """One of three has no quorum; then all run, the leader is killed, and after its return the next one shut down."""
     first, *others = nodes
     story.start(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -49,6 +50,17 @@ def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypa
     assert lines[:2] == ["apache-kafka-4.4.0: ready after 1.5 s", "    1.00 s -- SIGTERM to node 1"]
     assert lines[-1] == line
     assert ran.exit_code == status
+
+
+@pytest.mark.parametrize(("seen", "status"), [(sighting(Reply.CLOSED), 10), (sighting(Reply.ANSWERED, FAILED), 1)])
+def test_what_was_seen_before_a_failure_is_judged(seen: Sighting, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that breaks a clause and then ends by itself has broken it."""
+    failed = replace(life_with(seen), failed="node 1 has ended")
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: failed)
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert ran.exit_code == status
+    assert ran.stderr == "apache-kafka-4.4.0: node 1 has ended\n"
+    assert ("is violated" in ran.stdout) == (status == 1)
 
 
 def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
