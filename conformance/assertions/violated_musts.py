@@ -30,6 +30,7 @@ from conformance.assertions.clause_ids import (
     UNSUPPORTED_VERSION_ANSWERED_IN_V0,
     UNSUPPORTED_VERSION_NAMES_RANGE,
     V0_ALWAYS_SERVED,
+    V3_BODY_FLEXIBLE,
     WELL_FORMED_NEVER_CLOSED,
 )
 from conformance.assertions.correlation_ids import assert_own_ids
@@ -123,7 +124,7 @@ def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
         return SIZE_PREFIX_EXACT
     if plain.fault is ResponseFault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
         return every_version
-    return "KIP-511.v3-body-flexible"
+    return V3_BODY_FLEXIBLE
 
 
 def _clause_of_refused(plain: MalformedAnswer) -> str:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from conformance.assertions.clause_ids import EPOCH_MONOTONE, ERROR_CODE_FIRST, V0_ALWAYS_SERVED
+from conformance.assertions.clause_ids import (
+    EPOCH_MONOTONE,
+    ERROR_CODE_FIRST,
+    TABLE_LISTS_ITSELF,
+    V0_ALWAYS_SERVED,
+    V3_BODY_FLEXIBLE,
+)
 from conformance.life.sightings import Reply, Sighting
 from wire.error_codes import ErrorCode
 
@@ -31,7 +37,7 @@ class LifeViolation(NamedTuple):
 def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
     """Return the answers that break a clause, in the order of time.
 
-    - v0 is answered with error 0 and a table, or the connection is refused or closed; so is every served version.
+    - Every served version is answered with error 0 and a table that lists something, or not at all.
     - Whoever lists finalized features also names their epoch; without one nothing is finalized.
     """
     found = [violation for each in sightings for violation in _violations_of(each)]
@@ -46,8 +52,12 @@ def _violations_of(sighting: Sighting) -> Iterator[LifeViolation]:
         what = "bytes without an error code" if code is None else f"{ErrorCode(code).name} ({code})"
         clause = V0_ALWAYS_SERVED if version == 0 else ERROR_CODE_FIRST
         yield LifeViolation(clause, sighting, f"v{version} is answered with {what}")
-    elif version == 0 and (table is None or not table.api_keys):
-        yield LifeViolation(V0_ALWAYS_SERVED, sighting, "v0 is answered with no table that can be read")
+    elif table is None:
+        clause = V0_ALWAYS_SERVED if version == 0 else V3_BODY_FLEXIBLE
+        yield LifeViolation(clause, sighting, f"v{version} is answered with no table that can be read")
+    elif not table.api_keys:
+        clause = V0_ALWAYS_SERVED if version == 0 else TABLE_LISTS_ITSELF
+        yield LifeViolation(clause, sighting, f"v{version} is answered with an empty table")
     if table is not None and table.finalized_features and table.finalized_features_epoch < 0:
         levels = ", ".join(f"{each.name} {each.max_version_level}" for each in table.finalized_features)
         yield LifeViolation(EPOCH_MONOTONE, sighting, f"v{version} lists finalized features without an epoch: {levels}")

@@ -15,6 +15,7 @@ from wire.error_codes import ErrorCode
 TABLE = (ApiVersion(api_key=18, min_version=0, max_version=4),)
 LEVEL = FinalizedFeatureKey(name="metadata.version", max_version_level=7, min_version_level=7)
 NOTHING = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE)
+EMPTY = ApiVersionsResponse(error_code=ErrorCode.NONE)
 WITHOUT_EPOCH = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE, finalized_features=(LEVEL,))
 WITH_EPOCH = ApiVersionsResponse(
     error_code=ErrorCode.NONE, api_keys=TABLE, finalized_features=(LEVEL,), finalized_features_epoch=0
@@ -56,7 +57,9 @@ def test_what_is_right_or_missing_breaks_nothing(allowed: Sighting) -> None:
         ),
         (sighting(0, bytes(4)), "KIP-35.v0-always-served", "v0 is answered with bytes without an error code"),
         (sighting(0, bytes(7)), "KIP-35.v0-always-served", "v0 is answered with no table that can be read"),
-        (sighting(0, bytes(10)), "KIP-35.v0-always-served", "v0 is answered with no table that can be read"),
+        (sighting(0, bytes(10)), "KIP-35.v0-always-served", "v0 is answered with an empty table"),
+        (sighting(4, bytes(7)), "KIP-511.v3-body-flexible", "v4 is answered with no table that can be read"),
+        (sighting(4, EMPTY), "KIP-35.table-lists-itself", "v4 is answered with an empty table"),
         (
             sighting(4, FAILED_V4),
             "KIP-35.error-code-first",
