@@ -67,22 +67,24 @@ def different_levels(sightings: Sequence[Sighting]) -> list[str]:
     """Return the features of which listeners of one node list different finalized levels, each as a sentence.
 
     It is a note and no violation: the listeners name different epochs, which prove nothing
-    (FEATURES.same-levels-at-one-epoch).
+    (FEATURES.same-levels-at-one-epoch). A listener that answered with no table lists nothing that could differ.
 
     Args:
         sightings: what listeners of nodes answered while nothing changed, one for each listener.
     """
     notes = []
+    tables = [(each, each.table) for each in sightings]
     for node_id in dict.fromkeys(each.node_id for each in sightings):
-        levels = {each.listener: _levels_of(each) for each in sightings if each.node_id == node_id}
+        levels = {
+            each.listener: {feature.name: feature.max_version_level for feature in table.finalized_features}
+            for each, table in tables
+            if each.node_id == node_id and table is not None
+        }
         for feature in sorted({name for of_one in levels.values() for name in of_one}):
             listed = {listener: of_one.get(feature) for listener, of_one in levels.items()}
             if len(set(listed.values())) > 1:
-                words = ", ".join(f"{level or 'none'} on {listener}" for listener, level in sorted(listed.items()))
+                words = ", ".join(
+                    f"{'none' if level is None else level} on {listener}" for listener, level in sorted(listed.items())
+                )
                 notes.append(f"node {node_id} lists different finalized levels of {feature}: {words}")
     return notes
-
-
-def _levels_of(sighting: Sighting) -> dict[str, int]:
-    table = sighting.table
-    return {} if table is None else {each.name: each.max_version_level for each in table.finalized_features}

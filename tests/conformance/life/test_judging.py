@@ -94,6 +94,22 @@ def test_different_levels_of_one_node_are_noted() -> None:
     assert different_levels([broker, replace(controller, node_id=2)]) == []
 
 
+@pytest.mark.parametrize("missing", [Reply.SILENT, Reply.CLOSED, FAILED_V4])
+def test_listener_without_a_table_lists_nothing_else(missing: Reply | bytes) -> None:
+    """It may list the same once it answers."""
+    broker = replace(sighting(4, WITH_EPOCH), listener="plaintext")
+    assert different_levels([broker, sighting(4, missing)]) == []
+
+
+def test_level_0_is_a_level() -> None:
+    """It is not shown as none."""
+    disabled = replace(LEVEL, min_version_level=0, max_version_level=0)
+    broker = sighting(4, replace(WITH_EPOCH, finalized_features=(disabled,)))
+    assert different_levels([broker, replace(sighting(4, NOTHING), listener="plaintext")]) == [
+        "node 1 lists different finalized levels of metadata.version: 0 on controller, none on plaintext"
+    ]
+
+
 def test_a_moving_epoch_is_no_difference() -> None:
     """The epoch of a broker moves twice a second; that it appears is one."""
     later = ApiVersionsResponse(
