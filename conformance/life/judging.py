@@ -12,6 +12,7 @@ from typing import NamedTuple
 from conformance.assertions.clause_ids import (
     EPOCH_MONOTONE,
     ERROR_CODE_FIRST,
+    EVERY_ADVERTISED_VERSION_SERVED,
     TABLE_LISTS_ITSELF,
     V0_ALWAYS_SERVED,
     V3_BODY_FLEXIBLE,
@@ -37,7 +38,8 @@ class LifeViolation(NamedTuple):
 def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
     """Return the answers that break a clause, in the order of time.
 
-    - Every served version is answered with error 0 and a table that lists something, or not at all.
+    - Every served version is answered with error 0 and a table that lists something, or not at all. The end of a node
+      may cut its response off.
     - Whoever lists finalized features also names their epoch; without one nothing is finalized.
     """
     found = [violation for each in sightings for violation in _violations_of(each)]
@@ -45,9 +47,12 @@ def violations_in(sightings: Sequence[Sighting]) -> list[LifeViolation]:
 
 
 def _violations_of(sighting: Sighting) -> Iterator[LifeViolation]:
+    version, table, code = sighting.api_version, sighting.table, sighting.error_code
+    if sighting.reply is Reply.NO_RESPONSE:
+        clause = V0_ALWAYS_SERVED if version == 0 else EVERY_ADVERTISED_VERSION_SERVED
+        yield LifeViolation(clause, sighting, f"v{version} is answered with {sighting.reply}")
     if sighting.reply is not Reply.ANSWERED:
         return
-    version, table, code = sighting.api_version, sighting.table, sighting.error_code
     if code != 0:
         what = "bytes without an error code" if code is None else f"{ErrorCode(code).name} ({code})"
         clause = V0_ALWAYS_SERVED if version == 0 else ERROR_CODE_FIRST

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fixtures.client.addresses import Address
-from fixtures.client.own_connection import ask, read_table
+from fixtures.client.own_connection import NoResponse, ResponseCutOff, ask, read_table
 from fixtures.errors import ConnectionFailed, ExchangeTimedOut
 from strategies.api_versions import build_request
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
@@ -34,6 +34,8 @@ class Reply(enum.StrEnum):
     ANSWERED = "answered"
     CLOSED = "refused or closed"
     SILENT = "silent"
+    CUT_OFF = "closed inside a response"
+    NO_RESPONSE = "bytes that are no response"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,7 @@ class Sighting:
         listener: the listener's name.
         api_version: the version of the request.
         reply: what it did.
-        payload: the response without its size; empty if there was none.
+        payload: the response without its size, or the bytes that are none; empty if nothing complete came.
     """
 
     at_s: float
@@ -58,8 +60,8 @@ class Sighting:
 
     @property
     def error_code(self) -> int | None:
-        """The error code of the response; None if it has none."""
-        return read_error_code(self.payload) if self.payload else None
+        """The error code of the response; None if it has none, or if there is no response."""
+        return read_error_code(self.payload) if self.reply is Reply.ANSWERED else None
 
     @property
     def table(self) -> ApiVersionsResponse | None:
@@ -144,11 +146,15 @@ class Watch:
 
 
 def reply_of(address: Address, api_version: int, *, silence_s: float = SILENCE_S) -> tuple[Reply, bytes]:
-    """Return what a listener does with one ApiVersions request, and its response."""
+    """Return what a listener does with one ApiVersions request, and the response or the bytes that are none."""
     try:
         return Reply.ANSWERED, ask(address, build_request(version=api_version), bound_s=silence_s)
     except ExchangeTimedOut:
         return Reply.SILENT, b""
+    except NoResponse as error:
+        return Reply.NO_RESPONSE, error.received
+    except ResponseCutOff:
+        return Reply.CUT_OFF, b""
     except ConnectionFailed:
         return Reply.CLOSED, b""
 

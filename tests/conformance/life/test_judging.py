@@ -41,6 +41,7 @@ def sighting(api_version: int, answered: ApiVersionsResponse | bytes | Reply, *,
         sighting(4, WITH_EPOCH),
         sighting(0, Reply.CLOSED),
         sighting(4, Reply.SILENT),
+        sighting(0, Reply.CUT_OFF),
     ],
 )
 def test_what_is_right_or_missing_breaks_nothing(allowed: Sighting) -> None:
@@ -60,6 +61,16 @@ def test_what_is_right_or_missing_breaks_nothing(allowed: Sighting) -> None:
         (sighting(0, bytes(10)), "KIP-35.v0-always-served", "v0 is answered with an empty table"),
         (sighting(4, bytes(7)), "KIP-511.v3-body-flexible", "v4 is answered with no table that can be read"),
         (sighting(4, EMPTY), "KIP-35.table-lists-itself", "v4 is answered with an empty table"),
+        (
+            sighting(0, Reply.NO_RESPONSE),
+            "KIP-35.v0-always-served",
+            "v0 is answered with bytes that are no response",
+        ),
+        (
+            sighting(4, Reply.NO_RESPONSE),
+            "KIP-35.every-advertised-version-served",
+            "v4 is answered with bytes that are no response",
+        ),
         (
             sighting(4, FAILED_V4),
             "KIP-35.error-code-first",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.life.sightings import Reply, Watch, reply_of, wait_until
+from conformance.life.sightings import Reply, Sighting, Watch, reply_of, wait_until
 from tests.fixtures.scripted_server import Peer, answer, closed_port, scripted_server
 
 
@@ -37,6 +37,34 @@ def test_replies_of_listeners_are_distinguished() -> None:
         assert reply_of(server.address, 0, silence_s=0.05) == (Reply.SILENT, b"")
     with closed_port() as address:
         assert reply_of(address, 3) == (Reply.CLOSED, b"")
+
+
+@pytest.mark.parametrize(
+    ("sent", "reply", "payload"),
+    [
+        (answer(99), Reply.NO_RESPONSE, answer(99)[4:]),
+        (b"\xff\xff\xff\xff", Reply.NO_RESPONSE, b"\xff\xff\xff\xff"),
+        (b"HTTP/1.1 400 Bad Request", Reply.NO_RESPONSE, b"HTTP/1.1 400 Bad Request"),
+        (answer(7)[:-1], Reply.CUT_OFF, b""),
+    ],
+)
+def test_bytes_that_are_no_response_are_no_closed_connection(sent: bytes, reply: Reply, payload: bytes) -> None:
+    """A client that sees them must not trust them; only what a node's end cut off is no fault."""
+
+    def send(peer: Peer) -> None:
+        peer.read_request()
+        peer.socket.sendall(sent)
+
+    with scripted_server(send) as server:
+        assert reply_of(server.address, 0) == (reply, payload)
+
+
+def test_bytes_that_are_no_response_have_no_error_code() -> None:
+    """They could look like a success."""
+    seen = Sighting(
+        at_s=1.0, node_id=1, listener="controller", api_version=0, reply=Reply.NO_RESPONSE, payload=bytes(10)
+    )
+    assert (seen.error_code, seen.table) == (None, None)
 
 
 def test_watch_keeps_what_differs() -> None:
