@@ -102,7 +102,7 @@ def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     for violation in violations:
         sighting = violation.sighting
         where = f"node {sighting.node_id}, {sighting.listener}, after {sighting.at_s:.2f} s"
-        yield f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}"
+        yield printable(f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}")
 
 
 def _in_words(sighting: Sighting) -> str:

@@ -14,6 +14,9 @@ from conformance.life.sightings import Reply, Sighting
 from conformance.life.stories import Life, LifePhase, life_of
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import newest_release
+from wire.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
+from wire.codec import encode
+from wire.error_codes import ErrorCode
 
 # As the controller of 4.4.0 answered while it was shut down.
 FAILED = bytes.fromhex("00000007 ffff 00000000")
@@ -76,6 +79,18 @@ def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
             "sighting": seen,
         }
     ]
+
+
+def test_text_of_a_node_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a feature could hold commands for the terminal."""
+    feature = FinalizedFeatureKey(name="\x1b[2J", max_version_level=1, min_version_level=1)
+    keys = (ApiVersion(api_key=18, min_version=0, max_version=4),)
+    table = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=keys, finalized_features=(feature,))
+    seen = replace(sighting(Reply.ANSWERED, bytes(4) + encode(table, version=4)), api_version=4)
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"], color=True)
+    assert "FEATURES.epoch-monotone is violated" in ran.stdout
+    assert "\x1b" not in ran.stdout
 
 
 def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:
