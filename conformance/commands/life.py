@@ -93,7 +93,8 @@ def _check(target: Target, *, with_quorum: bool, is_dynamic: bool) -> None:
 
 def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     """Yield what was done and seen in the order of time, and what broke a clause."""
-    yield f"{seen.target}: ready after {seen.ready_s:.1f} s"
+    ready = "never ready" if seen.ready_s is None else f"ready after {seen.ready_s:.1f} s"
+    yield f"{seen.target}: {ready}"
     events = [(each.at_s, f"-- {each.words}") for each in seen.phases]
     events += [(each.at_s, f"   {_in_words(each)}") for each in seen.sightings]
     for at_s, words in sorted(events):
@@ -133,7 +134,7 @@ def _beginning(sighting: Sighting) -> str:
 def _as_json(seen: Life, violations: Sequence[LifeViolation]) -> dict[str, object]:
     return {
         "target": seen.target,
-        "ready_s": round(seen.ready_s, 3),
+        "ready_s": None if seen.ready_s is None else round(seen.ready_s, 3),
         "phases": [{"at_s": round(each.at_s, 3), "words": each.words} for each in seen.phases],
         "sightings": [_sighting_as_json(each) for each in seen.sightings],
         "notes": list(seen.notes),

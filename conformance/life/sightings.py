@@ -43,7 +43,7 @@ class Sighting:
     """What a listener of a node did with one ApiVersions request.
 
     Attributes:
-        at_s: when, in seconds after the first sighting.
+        at_s: when, in seconds after the watch began.
         node_id: the node.
         listener: the listener's name.
         api_version: the version of the request.
@@ -101,14 +101,14 @@ class Watch:
         self.sightings: list[Sighting] = []
         self.newest_version = newest_version
         self._versions = (0, newest_version) if newest_version >= FIRST_FLEXIBLE_VERSION else (0,)
-        self._began = time.monotonic()
+        self._began: float | None = None
         self._over = threading.Event()
         self._last: dict[tuple[int, str, int], Sighting] = {}
 
     @property
     def now_s(self) -> float:
-        """The time in seconds after the first sighting."""
-        return time.monotonic() - self._began
+        """The time in seconds after the watch began; 0 before that."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     def last(self, node_id: int, listener: str, api_version: int = 0) -> Sighting | None:
         """Return what a listener did last; None if it was not asked yet."""
@@ -117,6 +117,7 @@ class Watch:
     @contextmanager
     def of(self, listeners: Sequence[tuple[int, str, Address]]) -> Iterator[None]:
         """Watch listeners, each with its node's id and its name, during the block."""
+        self._began = time.monotonic()
         threads = [threading.Thread(target=self._watch, args=each, daemon=True) for each in listeners]
         for thread in threads:
             thread.start()

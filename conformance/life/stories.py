@@ -34,7 +34,7 @@ class LifePhase:
     """A part of a story.
 
     Attributes:
-        at_s: when it began, in seconds after the first sighting.
+        at_s: when it began, in seconds after the watch began.
         words: what was done then.
     """
 
@@ -49,8 +49,7 @@ class Life:
     Attributes:
         target: its id.
         phases: what was done with them.
-        sightings: what they did with requests.
-        ready_s: how long the first start took, from the process to the first successful response of a broker.
+        sightings: what they did with requests, in the order of time.
         notes: what no clause decides, each a sentence.
         failed: why the story did not come to its end, in one sentence; empty if it did.
     """
@@ -58,9 +57,18 @@ class Life:
     target: str
     phases: tuple[LifePhase, ...]
     sightings: tuple[Sighting, ...]
-    ready_s: float
     notes: tuple[str, ...] = ()
     failed: str = ""
+
+    @property
+    def ready_s(self) -> float | None:
+        """How long it took from the first start to the first successful response of a broker; None if none came.
+
+        With three controllers the time without a quorum is part of it.
+        """
+        served = (each.at_s for each in self.sightings if each.listener == PLAINTEXT and each.error_code == 0)
+        first = next(served, None)
+        return None if first is None else first - self.phases[0].at_s
 
 
 class WatchedNodes:
@@ -69,14 +77,12 @@ class WatchedNodes:
     Attributes:
         phases: what was done, in the order of time.
         notes: as in `Life`.
-        ready_s: as in `Life`.
     """
 
     def __init__(self, nodes: Sequence[StartableNode], watch: Watch) -> None:
         """Begin with nodes that do not run, and with the watch that asks them."""
         self.phases: list[LifePhase] = []
         self.notes: list[str] = []
-        self.ready_s = 0.0
         self._nodes = nodes
         self._watch = watch
 
@@ -92,7 +98,6 @@ class WatchedNodes:
         for node in chosen:
             serves = partial(self._serves, node, began_s)
             self._wait(serves, READY_LIMIT_S, f"node {node.node_id} serves no request")
-        self.ready_s = self.ready_s or self._watch.now_s - began_s
         self._note(f"{_named(chosen)} ready")
         self._watch_for(RUNS_S)
         self.notes += different_levels([last for node in chosen for last in self._newest_of(node)])
@@ -206,7 +211,6 @@ def life_in(
         target=target,
         phases=tuple(watched.phases),
         sightings=tuple(sightings),
-        ready_s=watched.ready_s,
         notes=tuple(dict.fromkeys(watched.notes)),
         failed=failed,
     )

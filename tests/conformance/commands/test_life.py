@@ -30,7 +30,7 @@ def sighting(reply: Reply, payload: bytes = b"") -> Sighting:
 def life_with(*sightings: Sighting) -> Life:
     """Return a life in which these were seen."""
     phases = (LifePhase(at_s=1.0, words="SIGTERM to node 1"),)
-    return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings, ready_s=1.5)
+    return Life(target="apache-kafka-4.4.0", phases=phases, sightings=sightings)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_was_seen_is_shown(seen: Sighting, status: int, line: str, monkeypa
     monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(seen))
     ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
     lines = ran.stdout.splitlines()
-    assert lines[:2] == ["apache-kafka-4.4.0: ready after 1.5 s", "    1.00 s -- SIGTERM to node 1"]
+    assert lines[:2] == ["apache-kafka-4.4.0: never ready", "    1.00 s -- SIGTERM to node 1"]
     assert lines[-1] == line
     assert ran.exit_code == status
 
@@ -79,6 +79,14 @@ def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
             "sighting": seen,
         }
     ]
+
+
+def test_first_line_has_the_time_until_a_broker_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller does not count."""
+    served = replace(sighting(Reply.ANSWERED, bytes(10)), listener="plaintext", at_s=2.5)
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(sighting(Reply.CLOSED), served))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert ran.stdout.startswith("apache-kafka-4.4.0: ready after 1.5 s\n")
 
 
 def test_text_of_a_node_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:

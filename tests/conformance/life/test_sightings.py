@@ -67,6 +67,14 @@ def test_bytes_that_are_no_response_have_no_error_code() -> None:
     assert (seen.error_code, seen.table) == (None, None)
 
 
+def test_time_begins_with_the_watch() -> None:
+    """Preparing nodes is no part of it."""
+    watch = Watch(newest_version=0)
+    assert watch.now_s == 0
+    with watch.of([]):
+        assert wait_until(lambda: watch.now_s > 0, limit_s=10)
+
+
 def test_watch_keeps_what_differs() -> None:
     """A listener that does the same all the time costs one sighting for each version."""
     watch = Watch(newest_version=4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
-from conformance.life.sightings import Reply, Watch, wait_until
-from conformance.life.stories import WatchedNodes, life_in
+from conformance.life.sightings import Reply, Sighting, Watch, wait_until
+from conformance.life.stories import Life, LifePhase, WatchedNodes, life_in
 from fixtures.client.addresses import Address
 from fixtures.errors import BrokerDidNotStart
 from fixtures.launchers.nodes import StartableNode
@@ -17,6 +18,17 @@ from tests.fixtures.scripted_server import closed_port
 def node_at(address: Address) -> StartableNode:
     """Return a node with one listener, which a story only watches."""
     return cast(Any, SimpleNamespace(node_id=1, addresses={"plaintext": address}))
+
+
+def test_readiness_counts_from_the_first_start_to_the_first_success() -> None:
+    """Later starts and answers of controllers do not matter."""
+    refused = Sighting(at_s=0.5, node_id=1, listener="plaintext", api_version=0, reply=Reply.CLOSED)
+    controller = replace(refused, at_s=2.0, listener="controller", reply=Reply.ANSWERED, payload=bytes(10))
+    broker = replace(controller, at_s=4.0, listener="plaintext")
+    phases = tuple(LifePhase(at_s=at_s, words="node 1 started") for at_s in (1.0, 3.0))
+    seen = Life(target="apache-kafka-4.4.0", phases=phases, sightings=(refused, controller, broker))
+    assert seen.ready_s == 3.0
+    assert replace(seen, sightings=(refused, controller)).ready_s is None
 
 
 def test_failure_keeps_what_was_seen() -> None:
