@@ -238,6 +238,11 @@ def _hide_rows(folder: Path, *, name: str) -> None:
     rows.rename(rows.with_name(name))
 
 
+def _hide_violations(folder: Path) -> None:
+    header = json.loads((folder / "run.json").read_text())
+    write_examples(folder / "examples" / "_more.parquet", rows_table([{**example_row(header, ROWS), **_VIOLATION}]))
+
+
 BROKEN: Mapping[str, tuple[Callable[[Path], object], RunRefusal]] = {
     "a link to a file of the system": (
         lambda folder: write_failure_file(folder).symlink_to("/etc/hostname"),
@@ -434,6 +439,12 @@ _EXCUSES: Mapping[str, Mapping[str, Any]] = {
     "unproven": {"unproven": "slow"},
     "flaky": {"flaky": _FLAKE_RATE},
 }
+UNCOUNTED_FILES: Mapping[str, Callable[[Path], object]] = {
+    "violations in a hidden file": _hide_violations,
+    "a damaged file too many": lambda folder: (folder / "examples" / "part-1.parquet").write_text("no Parquet"),
+}
+"""Add a file to a run whose footer lists none; the run counts without the file."""
+
 EXPLAINED: Mapping[str, Callable[[Path], object]] = {
     "failed": _in_turn(_VIOLATING, _change_footer(exit_status=1)),
     "nested as deeply as is read": _change_header(weather=json.loads("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1))),
@@ -442,6 +453,7 @@ EXPLAINED: Mapping[str, Callable[[Path], object]] = {
         name: _in_turn(_VIOLATING, _change_header(planned_cells=[planned_cell(**of_cell)]))
         for name, of_cell in _EXCUSES.items()
     },
+    **UNCOUNTED_FILES,
     "shrunk": _with_last_row(**_VIOLATION, phase="shrink"),
     "should": _in_turn(_VIOLATING, _change_header(clauses=[clause_entry(level="SHOULD")])),
 }

@@ -6,12 +6,11 @@ whether the folder counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from reports.records import HASHED_PARTS, HEADER_FILE, Phase, Verdict, cell_verdict
 from reports.run.judged_examples import CellKey
@@ -22,7 +21,6 @@ from reports.run_folders.run_limits import fault_of_files, is_hidden
 from reports.run_folders.run_rules import JUDGED_COLUMNS, fault_of_contents, header_of
 
 EXCHANGE_FILES = "exchanges/*.parquet"
-_COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
 
 Header = Mapping[str, Any]
 
@@ -60,9 +58,11 @@ def complete_runs(headers: Iterable[Path]) -> Iterator[tuple[Path, Header]]:
         yield path.parent, header
 
 
-def _summaries(folder: Path, pinned_examples: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def _summaries(
+    folder: Path, pinned_examples: Mapping[str, int], *, parts: Sequence[str] = HASHED_PARTS
+) -> Iterator[Mapping[str, Any]]:
     """Summarize the files that Spark would list as well: none that is empty or hidden."""
-    paths = (path for part in HASHED_PARTS for path in (folder / part).rglob("*"))
+    paths = (path for part in parts for path in (folder / part).rglob("*"))
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
         if path.is_file() and path.stat().st_size > 0 and not is_hidden(name):
             try:
@@ -75,11 +75,13 @@ def _summaries(folder: Path, pinned_examples: Mapping[str, int]) -> Iterator[Map
 
 
 def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
-    """Return the verdict of each planned cell of a run, given its folder and its header."""
+    """Return the verdict of each planned cell of a run that counts, given its folder and its header.
+
+    It counts the rows that the rules have judged: none of a hidden or damaged file.
+    """
     judged: dict[CellKey, set[Verdict]] = {}
-    for part in sorted(folder.glob("examples/*.parquet")):
-        rows = pq.read_table(part, columns=_COLUMNS).group_by(_COLUMNS).aggregate([])
-        for row in rows.to_pylist():
+    for file in _summaries(folder, {}, parts=("examples",)):
+        for row in file["partials"] or ():
             if row["phase"] == Phase.GENERATE.value:
                 key = CellKey(row["clause"], row["target"], row["listener"])
                 judged.setdefault(key, set()).add(Verdict(row["verdict"]))

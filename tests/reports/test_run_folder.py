@@ -14,7 +14,7 @@ from clauses.catalogue import catalogue
 from reports.records import Verdict
 from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
-from reports.run.run_folder import read_run_header
+from reports.run.run_folder import read_run_header, run_verdicts
 from reports.run.run_writer import RunWriter
 from reports.run_folders.refused_runs import RunRefused
 from reports.run_schema import run_schema
@@ -23,6 +23,7 @@ from tests.broken_run_folders import (
     EXPLAINED,
     OTHER_SUITES,
     ROWS,
+    UNCOUNTED_FILES,
     write_failure_file,
     write_hashes,
     write_whole_run,
@@ -88,6 +89,14 @@ def test_writer_of_run_folders_follows_the_schema(tmp_path: Path) -> None:
         read_run_header(writer.folder)
     writer.close(exit_status=0)
     assert read_run_header(writer.folder)["footer"]["exit_status"] == 0
+
+
+@pytest.mark.parametrize("name", UNCOUNTED_FILES)
+def test_verdicts_are_those_of_the_rows_that_the_rules_judged(name: str, tmp_path: Path) -> None:
+    """What a run counts without changes no verdict, and ends no command."""
+    folder = write_whole_run(tmp_path / "run")
+    UNCOUNTED_FILES[name](folder)
+    assert set(run_verdicts(folder, read_run_header(folder)).values()) == {Verdict.CONFORMS}
 
 
 @pytest.mark.parametrize("name", EXPLAINED)
