@@ -111,8 +111,8 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
     headers = found.join(known, on=same, how="left_anti")
     new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
-    fit_partitions(spark, new)
-    read = read_tables(files, without=again, pinned_examples=pinned_examples)
+    fit_partitions(spark, len(new))
+    read = read_tables(files, runs=new, without=again, pinned_examples=pinned_examples)
     # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
     contents = checkpointed(read.repartition("folder"))
     partials = checkpointed(partial_aggregates(contents))
@@ -130,20 +130,20 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     )
 
 
-def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[str, int]]:
+def _asked_of_headers(headers: DataFrame) -> tuple[Sequence[str], Sequence[str], Mapping[str, int]]:
     """Find out from the headers how to read the tables. Collects a few names and numbers, never rows.
 
     Args:
         headers: as `read_headers` returns them, with the columns of the same run among the known ones.
 
     Returns:
-        How many runs are not known; the folders of the known ones, whose files Spark then leaves out when it lists
-        files; and the largest number of examples written down with each property.
+        The folders of runs that are not known; those of the known ones, whose files Spark then leaves out when it
+        lists files; and the largest number of examples written down with each property.
     """
-    again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
+    known = F.col("known_sha256").isNotNull()
     found = headers.agg(
-        F.count_if(F.col("known_sha256").isNull()).alias("new"),
-        F.collect_set(again).alias("again"),
+        F.collect_set(F.when(~known, F.col("folder"))).alias("new"),
+        F.collect_set(F.when(known, F.col("folder"))).alias("again"),
         F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
     ).collect()[0]
     most: dict[str, int] = {}

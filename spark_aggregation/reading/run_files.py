@@ -36,7 +36,7 @@ from spark_aggregation.errors import PathNotFound, check_path
 from spark_aggregation.reading.storage import is_uri
 
 _PARTS = f"({'|'.join(HASHED_PARTS)})"
-_FILE = re.compile(f"(?P<folder>.*)/(?P<name>{_PARTS}/.+)", re.DOTALL)
+_PART = re.compile(f"/(?={_PARTS}/.)", re.DOTALL)
 _GLOB = re.compile(r"[\\{}\[\]*?]")
 
 
@@ -83,12 +83,15 @@ def planned_cells(headers: DataFrame) -> DataFrame:
     )
 
 
-def read_tables(files: DataFrame, *, without: Sequence[str], pinned_examples: Mapping[str, int]) -> DataFrame:
+def read_tables(
+    files: DataFrame, *, runs: Sequence[str], without: Sequence[str], pinned_examples: Mapping[str, int]
+) -> DataFrame:
     """Summarize every file of run folders' tables for the roll-up, in one pass.
 
     Args:
         files: as `list_files` returns them.
-        without: run folders to leave out, named as `read_headers` names them.
+        runs: the other run folders, named as `read_headers` names them. All files below one belong to it.
+        without: run folders to leave out, named alike.
         pinned_examples: the largest number of examples written down with each property, by its name.
 
     Returns:
@@ -98,16 +101,26 @@ def read_tables(files: DataFrame, *, without: Sequence[str], pinned_examples: Ma
     if without:
         folder = F.regexp_extract("path", f"^(.*)/{_PARTS}/", 1)
         chosen = chosen.where(~folder.isin(list(without)))
-    read = partial(_contents_in, pinned_examples=pinned_examples)
+    read = partial(_contents_in, runs=frozenset(runs), without=frozenset(without), pinned_examples=pinned_examples)
     return chosen.mapInArrow(read, from_arrow_schema(CONTENTS))
 
 
-def _contents_in(batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+def _contents_in(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    runs: Collection[str],
+    without: Collection[str],
+    pinned_examples: Mapping[str, int],
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for path, content in zip(batch["path"], batch["content"], strict=True):
-            match = _FILE.fullmatch(path.as_py())
-            if match is not None:
-                folder, name = match["folder"], unquote(match["name"])
+        for path, content in zip(batch["path"].to_pylist(), batch["content"], strict=True):
+            folders = [path[: match.start()] for match in _PART.finditer(path)]
+            if not folders:
+                continue
+            # A folder in a run may be named like a part; so may one that the run is in.
+            folder = next((each for each in folders if each in runs or each in without), folders[-1])
+            if folder not in without:
+                name = unquote(path.removeprefix(f"{folder}/"))
                 yield contents_of(folder, name, content.as_buffer(), pinned_examples=pinned_examples)
 
 

@@ -78,5 +78,15 @@ def test_folder_stays_a_uri_and_a_name_becomes_text(spark: SparkSession) -> None
     files = spark.createDataFrame(
         [("file:/runs/r1/x%20y/failures/f%2B1/a+b%C3%A4", b"\0")], "path string, content binary"
     )
-    (found,) = read_tables(files, without=(), pinned_examples={}).collect()
+    (found,) = read_tables(files, runs=(), without=(), pinned_examples={}).collect()
     assert (found.folder, found.name) == ("file:/runs/r1/x%20y", "failures/f+1/a+bä")
+
+
+def test_file_belongs_to_the_run_that_it_is_in(spark: SparkSession) -> None:
+    """Folders in a run and around it may have the name of one of its parts."""
+    run = "file:/examples/r1"
+    names = ("examples/part-0.parquet", "failures/0123/examples/a.txt")
+    paths = [*(f"{run}/{name}" for name in names), "file:/runs/r2/failures/0123/examples/a.txt"]
+    files = spark.createDataFrame([(path, b"\0") for path in paths], "path string, content binary")
+    found = read_tables(files, runs=(run,), without=("file:/runs/r2",), pinned_examples={}).collect()
+    assert [(each.folder, each.name) for each in found] == [(run, name) for name in names]
