@@ -87,7 +87,7 @@ def checked_folders(headers: DataFrame, contents: DataFrame, known: DataFrame) -
 
 
 def _checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decide about run folders one after the other, with one file in memory at a time.
+    """Decide about run folders one after the other, with the summaries of one batch in memory at a time.
 
     Args:
         batches: of each folder first its header, if it has one, with the columns of `HEADERS`; then each file, as
