@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from conformance.life.sightings import Reply, Sighting, Watch, wait_until
 from conformance.life.stories import Life, LifePhase, WatchedNodes, life_in
@@ -17,7 +17,7 @@ from tests.fixtures.scripted_server import closed_port
 
 def node_at(address: Address) -> StartableNode:
     """Return a node with one listener, which a story only watches."""
-    return cast(Any, SimpleNamespace(node_id=1, addresses={"plaintext": address}))
+    return cast(StartableNode, SimpleNamespace(node_id=1, addresses={"plaintext": address}))
 
 
 def test_readiness_counts_from_the_first_start_to_the_first_success() -> None:
