@@ -1,4 +1,4 @@
-"""A story is told to its end or until something fails."""
+"""What was seen in a story is kept, also if the story fails."""
 
 from __future__ import annotations
 
