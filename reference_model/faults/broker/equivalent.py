@@ -13,7 +13,7 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
     "the table is in another order": "no source fixes the order of the table; clients look keys up",
     "the features are in another order": "no source fixes their order either",
     "an empty array of features is sent as a tag instead of being left out": (
-        "this is a tag with its default value, which the defect `a-default-tag-is-sent` covers"
+        "this is a tag with its default value, which the defect a-default-tag-is-sent covers"
     ),
     "a response is written in several segments": "TCP does not show where a stream was cut",
     "the client id is decoded differently (Latin-1, replacement characters)": (
@@ -29,7 +29,7 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
     ),
     "a proxy fails on an upstream that refuses with an empty table (kroxylicious#1110)": (
         "a client sees only that it closes on a version that it does not serve, which the defect"
-        " `the-next-version-closes-the-connection` covers"
+        " the-next-version-closes-the-connection covers"
     ),
     "the lowest Produce version is raised to 3 (KAFKA-18659)": (
         "a broker may retire versions; how clients react is judged by clauses of the role client"
