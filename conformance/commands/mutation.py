@@ -19,7 +19,7 @@ from rich.progress import Progress
 
 from clauses.catalogue import Clause, catalogue
 from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
-from conformance.commands.output_console import status_line
+from conformance.commands.output_console import output_console, status_line
 from conformance.commands.selection import selected_targets
 from conformance.mutation import over_tcp, releases
 from conformance.mutation.in_memory import (
@@ -49,7 +49,8 @@ from reference_model.profiles.profile import REFERENCE
 from reports.document.markdown_form import markdown
 from reports.document.terminal_form import show
 
-WIDEST_LINE = 220
+WIDTH_ON_TERMINAL = 220
+"""Columns even of a narrow terminal: a wrapped row is better than one that is broken up into a list."""
 SEEDS = 30
 QUICK_SEEDS = 3
 NOTHING_FOUND = Blame(defect="", breaks=(), violated=(), transport="in memory")
@@ -229,8 +230,7 @@ def mutation(
         out.mkdir(parents=True, exist_ok=True)
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
         (out / "mutation.md").write_text(markdown(mutation_report(score, EQUIVALENT_CHANGES)))
-    # A wrapped line is better than a truncated name.
-    console = Console(width=WIDEST_LINE)
+    console = Console(width=WIDTH_ON_TERMINAL) if sys.stdout.isatty() else output_console()
     show(console, kills_table(score), *tails_tables(score, most=MAX_PROPERTIES))
     console.print()
     for finding in score.findings:

@@ -11,13 +11,15 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-WIDTH_WHEN_PIPED = 1000
-"""Columns if the output does not go to a terminal: wide enough that no line is broken, which is hard to search for."""
+from reports.document.terminal_form import ANY_WIDTH
 
 
 def output_console() -> Console:
-    """Return the console of standard output; texts are printed as they are, without rich's markup."""
-    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    """Return the console of standard output; texts are printed as they are, without rich's markup.
+
+    Without a terminal, no line is broken: a broken one is hard to search for.
+    """
+    width = None if sys.stdout.isatty() else ANY_WIDTH
     return Console(width=width, markup=False, highlight=False)
 
 

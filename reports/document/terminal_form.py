@@ -42,7 +42,8 @@ COLOURS: Mapping[Verdict, str] = {
 """The style of words about a verdict; a terminal shows it unless NO_COLOR is set."""
 _MIN_COLUMN = 16
 """Columns of a terminal in which a text can be read."""
-_ANY_WIDTH = 100_000
+ANY_WIDTH = 100_000
+"""Columns that are enough for every line."""
 
 
 def show_document(console: Console, document: Document) -> None:
@@ -93,7 +94,7 @@ def table_on(console: Console, table: TextTable) -> RenderableType:
     for row in table.rows:
         shown.add_row(*map(_styled_lines, row))
     # Measured without the console's own width, which would be all that a table needs.
-    needed = console.measure(shown, options=console.options.update(width=_ANY_WIDTH)).minimum
+    needed = console.measure(shown, options=console.options.update(width=ANY_WIDTH)).minimum
     return shown if needed <= console.width else Group(*_row_lists(table))
 
 

@@ -9,10 +9,9 @@ import html5lib
 import pytest
 from rich.console import Console
 
-from conformance.commands.output_console import WIDTH_WHEN_PIPED
 from reference_model.profiles.known_apis import Range
 from reports.document.markdown_form import markdown
-from reports.document.terminal_form import show_document
+from reports.document.terminal_form import ANY_WIDTH, show_document
 from tests.upgrade.prediction.test_prediction import OF_3_9
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
@@ -73,7 +72,7 @@ def shown(report: WatchReport, width: int) -> list[str]:
     return console.export_text().splitlines()
 
 
-@pytest.mark.parametrize("width", [40, 80, WIDTH_WHEN_PIPED, 300])
+@pytest.mark.parametrize("width", [40, 80, ANY_WIDTH, 300])
 def test_releases_stay_whole_at_any_width(width: int) -> None:
     """Six releases in a pipe, or in a narrow terminal, have a line each; nothing of a name is folded."""
     seen = ObservedRequests()
