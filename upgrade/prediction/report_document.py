@@ -26,6 +26,8 @@ from upgrade.prediction.report import ClientRow, WatchReport
 from wire.request_log import UNKNOWN_SOFTWARE
 
 SHOWN_BYTES = 64
+_MAX_REASONS = 3
+"""How many reasons a sentence has; JSON has all of them."""
 _NO_CLIENT = "No client sent a request, so nothing can be said."
 _VERDICTS = {
     PredictedOutcome.WORKS: Verdict.CONFORMS,
@@ -112,7 +114,10 @@ def sentences(report: WatchReport) -> list[str]:
     for row in report.rows:
         for each in row.predictions:
             if each.outcome is not PredictedOutcome.WORKS:
-                why = "; ".join(decision.sentence for decision in each.decisions[:3])
+                reasons = [decision.sentence for decision in each.decisions[:_MAX_REASONS]]
+                if more := len(each.decisions) - len(reasons):
+                    reasons.append(f"and {more} more")
+                why = "; ".join(reasons)
                 texts.append(f"{_breaking_client(row.client, each.outcome)} {each.release}: {why}.")
     return texts
 

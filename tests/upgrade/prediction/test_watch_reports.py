@@ -49,6 +49,17 @@ def test_sentences_can_be_pasted(report: WatchReport) -> None:
     assert nothing.endswith("\n\nNo client sent a request, so nothing can be said.\n")
 
 
+def test_reasons_beyond_the_third_are_counted() -> None:
+    seen = ObservedRequests()
+    for api_key in range(5):
+        seen.add(OLD, api_key, 0)
+    report = report_of(seen, {}, [release_named("apache-kafka-4.4.0")])
+    reasons = [each.sentence for each in report.rows[0].predictions[0].decisions]
+    assert len(reasons) == 4
+    (breaks,) = sentences(report)
+    assert breaks.endswith(f": {'; '.join(reasons[:3])}; and 1 more.")
+
+
 def test_markdown_and_terminal_show_no_markup_of_a_client(report: WatchReport) -> None:
     """A client cannot put colours or tags into what is shown."""
     console = Console(width=200, record=True, force_terminal=False)
