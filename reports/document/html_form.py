@@ -27,7 +27,7 @@ from reports.document.blocks import (
     words_of,
 )
 from reports.records import Verdict
-from reports.wording.escaping import printable
+from reports.wording.escaping import link_address, printable
 from reports.wording.verdict_labels import SYMBOLS
 
 Linked = Callable[[str, str], Markup]
@@ -49,9 +49,9 @@ def _block(block: Block, level: int, linked: Linked) -> Iterator[Markup]:
     match block:
         case Section(is_folded=True):
             inside = html_of(*block.blocks, level=level + 1, linked=linked)
-            yield Markup("<details><summary>{}</summary>\n{}\n</details>").format(block.title, inside)
+            yield Markup("<details><summary>{}</summary>\n{}\n</details>").format(printable(block.title), inside)
         case Section():
-            yield Markup("<h{0}>{1}</h{0}>").format(level, block.title)
+            yield Markup("<h{0}>{1}</h{0}>").format(level, printable(block.title))
             yield html_of(*block.blocks, level=level + 1, linked=linked)
         case TextTable():
             yield from _table(block, linked)
@@ -60,16 +60,23 @@ def _block(block: Block, level: int, linked: Linked) -> Iterator[Markup]:
         case Sentence():
             yield Markup("<p>{}</p>").format(_text(block.text, linked))
         case Quote():
-            yield Markup("<blockquote><p>{}</p></blockquote>").format(block.words)
+            yield Markup("<blockquote><p>{}</p></blockquote>").format(printable(block.words))
         case CodeBlock():
-            yield Markup("<pre><code>{}</code></pre>").format(block.lines)
+            yield Markup("<pre><code>{}</code></pre>").format(printable(block.lines))
 
 
 def _table(table: TextTable, linked: Linked) -> Iterator[Markup]:
-    """Yield a table that scrolls on its own if it is too wide; the region can be focused with the keyboard."""
-    head = Markup("").join(map(Markup('<th scope="col">{}</th>').format, table.columns))
-    yield Markup('<div class="scroller" role="region" aria-label="{}" tabindex="0">').format(table.caption)
-    yield Markup('<table class="plain">\n<caption>{}</caption>').format(table.caption)
+    """Yield a table that scrolls on its own if it is too wide, and can be focused with the keyboard.
+
+    A caption also names it as a region.
+    """
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(printable(each)) for each in table.columns)
+    caption = printable(table.caption)
+    region = Markup(' role="region" aria-label="{}"').format(caption) if caption else ""
+    yield Markup('<div class="scroller"{} tabindex="0">').format(region)
+    yield Markup('<table class="plain">')
+    if caption:
+        yield Markup("<caption>{}</caption>").format(caption)
     yield Markup("<thead><tr>{}</tr></thead>\n<tbody>").format(head)
     for first, *others in table.rows:
         cells = Markup("").join(Markup("<td>{}</td>").format(_cell(cell, linked)) for cell in others)
@@ -95,7 +102,7 @@ def _term(item: ListItem, linked: Linked) -> Markup:
         linked(printable(item.label), ""),
         Markup(' class="violates"') if is_broken else "",
         _text(item.text, linked, item.label),
-        Markup("<br><small>{}</small>").format(item.note) if item.note else "",
+        Markup("<br><small>{}</small>").format(printable(item.note)) if item.note else "",
     )
 
 
@@ -110,12 +117,13 @@ def _text(text: Text, linked: Linked, label: str = "") -> Markup:
 
 
 def _marked_up(piece: Hyperlink | Code | Strong | VerdictWords) -> Markup:
+    words = printable(piece.words)
     match piece:
         case Hyperlink():
-            return Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece.address, piece.words)
+            return Markup('<a href="{}" rel="noreferrer">{}</a>').format(link_address(piece.address), words)
         case VerdictWords():
-            return Markup('<span class="verdict {}">{}</span>').format(piece.verdict.value, piece.words)
+            return Markup('<span class="verdict {}">{}</span>').format(piece.verdict.value, words)
         case Strong():
-            return Markup("<strong>{}</strong>").format(piece.words)
+            return Markup("<strong>{}</strong>").format(words)
         case Code():
-            return Markup("<code>{}</code>").format(piece.words)
+            return Markup("<code>{}</code>").format(words)

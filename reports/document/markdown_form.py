@@ -29,7 +29,14 @@ from reports.document.blocks import (
     lines_of,
     pieces_of,
 )
-from reports.wording.escaping import html_text, markdown_code_block, markdown_text, one_line, piece_of_line
+from reports.wording.escaping import (
+    html_text,
+    link_address,
+    markdown_code_block,
+    markdown_text,
+    one_line,
+    piece_of_line,
+)
 from reports.wording.markdown_table import table_head, table_row
 
 MAX_COMMENT_BYTES = 65_536
@@ -121,7 +128,7 @@ class _MarkdownLines:
     def _add_folded(self, section: Section, level: int) -> None:
         """Add a section that is folded: what fits of a table or list, else all of it or nothing."""
         opening = ("", f"<details><summary>{html_text(section.title)}</summary>")
-        if isinstance(section.blocks[0], TextTable | BulletList):
+        if isinstance(next(iter(section.blocks), None), TextTable | BulletList):
             with self._below(*opening, closing=_FOLDED_END):
                 self.add_blocks(section.blocks, level + 1)
         else:
@@ -174,10 +181,10 @@ def _piece(piece: Piece) -> str:
         case str():
             return piece_of_line(piece, markdown_text)
         case Hyperlink():
-            return f"[{markdown_text(piece.words)}]({piece.address})"
+            return f"[{markdown_text(piece.words)}]({link_address(piece.address)})"
         case Strong():
             return f"**{markdown_text(piece.words)}**"
-        case Code() if "`" not in piece.words:
+        case Code() if piece.words.strip() and "`" not in piece.words:
             return f"`{one_line(piece.words)}`"
         case _:
             return markdown_text(piece.words)

@@ -28,7 +28,7 @@ from reports.document.blocks import (
     words_of,
 )
 from reports.records import Verdict
-from reports.wording.escaping import one_line, piece_of_line, printable
+from reports.wording.escaping import link_address, one_line, piece_of_line, printable
 
 COLOURS: Mapping[Verdict, str] = {
     Verdict.VIOLATES: "bold red",
@@ -74,9 +74,9 @@ def _parts(block: Block, console: Console) -> Iterable[RenderableType]:
             for number, item in enumerate(block.items, start=1):
                 start = f"{number}. " if block.is_numbered else ""
                 start += f"{one_line(item.label)}: " if item.label else ""
-                yield StyledText(start).append_text(_styled(item.text))
+                yield StyledText(start).append_text(_styled(console, item.text))
         case Sentence():
-            yield _styled(block.text)
+            yield _styled(console, block.text)
         case Quote():
             yield StyledText(one_line(block.words))
         case CodeBlock():
@@ -90,31 +90,34 @@ def table_on(console: Console, table: TextTable) -> RenderableType:
         cells = [row[index] for row in table.rows]
         is_outcome = all(isinstance(cell, VerdictWords) for cell in cells)
         longest = max(len(words_of(line)) for cell in (name, *cells) for line in lines_of(cell))
-        shown.add_column(one_line(name), overflow="fold", no_wrap=is_outcome, min_width=min(longest, _MIN_COLUMN))
+        shown.add_column(
+            StyledText(one_line(name)), overflow="fold", no_wrap=is_outcome, min_width=min(longest, _MIN_COLUMN)
+        )
     for row in table.rows:
-        shown.add_row(*map(_styled_lines, row))
+        shown.add_row(*(_styled_lines(console, cell) for cell in row))
     # Measured without the console's own width, which would be all that a table needs.
     needed = console.measure(shown, options=console.options.update(width=ANY_WIDTH)).minimum
-    return shown if needed <= console.width else Group(*_row_lists(table))
+    return shown if needed <= console.width else Group(*_row_lists(console, table))
 
 
-def _row_lists(table: TextTable) -> Iterable[RenderableType]:
+def _row_lists(console: Console, table: TextTable) -> Iterable[RenderableType]:
     """Yield the first cell of each row, and below it a line for each of the others."""
     for first, *others in table.rows:
-        yield _styled_lines(first)
+        yield _styled_lines(console, first)
         shown = Table(box=None, pad_edge=False, show_header=False)
         shown.add_column(no_wrap=True, overflow="ellipsis")
         shown.add_column(overflow="fold")
         for name, cell in zip(table.columns[1:], others, strict=True):
-            shown.add_row(f"  {one_line(name)}", _styled_lines(cell))
+            shown.add_row(StyledText(f"  {one_line(name)}"), _styled_lines(console, cell))
         yield shown
 
 
-def _styled_lines(cell: TableCell) -> StyledText:
-    return StyledText("\n").join(map(_styled, lines_of(cell)))
+def _styled_lines(console: Console, cell: TableCell) -> StyledText:
+    return StyledText("\n").join(_styled(console, line) for line in lines_of(cell))
 
 
-def _styled(text: Text) -> StyledText:
+def _styled(console: Console, text: Text) -> StyledText:
+    """Return a text with styles; a console without styles shows the addresses of links."""
     styled = StyledText()
     for piece in pieces_of(text):
         match piece:
@@ -125,7 +128,9 @@ def _styled(text: Text) -> StyledText:
             case Strong():
                 styled.append(one_line(piece.words), "bold")
             case Hyperlink():
-                styled.append(one_line(piece.words), Style(link=piece.address))
+                address = link_address(piece.address)
+                styled.append(one_line(piece.words), Style(link=address))
+                styled.append("" if console.color_system else f" ({address})")
             case _:
                 styled.append(one_line(piece.words))
     return styled

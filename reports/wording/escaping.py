@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
+from urllib.parse import quote
 
 _BACKSLASHED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -72,6 +73,11 @@ def _without_links(text: str, escaped: Callable[[str], str]) -> str:
     ends = [match.end() for match in _TURNED_INTO_LINKS.finditer(shown)]
     pieces = (shown[start:end] for start, end in pairwise([0, *ends, len(shown)]))
     return _LINK_BREAKER.join(escaped(piece) for piece in pieces)
+
+
+def link_address(address: str) -> str:
+    """Return an address with everything percent-encoded that could end a link in Markdown, or act on a terminal."""
+    return quote(address, safe="%/:?#[]@!$&'*+,;=~", errors="backslashreplace")
 
 
 def markdown_code_block(text: str, language: str = "") -> list[str]:

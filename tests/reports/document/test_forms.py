@@ -28,6 +28,7 @@ from reports.document.html_form import html_of
 from reports.document.markdown_form import bounded_markdown, markdown, markdown_of
 from reports.document.terminal_form import show, show_document
 from reports.records import Verdict
+from reports.wording.escaping import link_address
 from tests.reports.exports.grids import EXPECTED_TAGS, HOSTILE, TERMINAL_ESCAPES, RenderedTags
 
 BREAKS = VerdictWords("breaks", Verdict.VIOLATES)
@@ -112,7 +113,7 @@ def test_terminal_has_every_block() -> None:
         "Why",
         "The rule.",
         "one: it fails",
-        "see KIP-896",
+        "see KIP-896 (https://a.example/)",
         "1. first",
         "2. second",
         "",
@@ -163,13 +164,46 @@ def hostile_blocks() -> tuple[Block, ...]:
     )
 
 
-def test_no_text_acts_in_any_form() -> None:
-    rendered = RenderedTags(markdown_of(*hostile_blocks()))
+@pytest.mark.parametrize("block", hostile_blocks(), ids=lambda block: type(block).__name__)
+def test_no_text_acts_in_any_form(block: Block) -> None:
+    rendered = RenderedTags(markdown_of(block))
     assert set(rendered.tags) <= EXPECTED_TAGS | {"a", "br", "h2"}
-    assert set(rendered.links) == {"#"}
-    assert "<script>" not in html_of(*hostile_blocks())
-    for text in (markdown_of(*hostile_blocks()), shown(*hostile_blocks())):
+    assert set(rendered.links) <= {"#"}
+    assert "<script>" not in html_of(block)
+    for text in (markdown_of(block), shown(block), html_of(block)):
         assert not any(escape in text for escape in TERMINAL_ESCAPES)
+
+
+def test_no_address_acts_in_any_form() -> None:
+    link = Hyperlink("here", f"https://a.example/{HOSTILE}")
+    block = Sentence((link, "."))
+    rendered = RenderedTags(markdown_of(block))
+    assert rendered.tags == ["p", "a"]
+    assert [each.partition("!")[0] for each in rendered.links] == ["https://a.example/=cmd%7C%22/c%20calc%22"]
+    assert "<script>" not in html_of(block)
+    on_terminal = StringIO()
+    show(Console(file=on_terminal, force_terminal=True, color_system="standard"), block)
+    assert on_terminal.getvalue().split("\x1b\\")[0].endswith(f";{link_address(link.address)}")
+    for text in (markdown_of(block), shown(block), html_of(block)):
+        assert not any(escape in text for escape in TERMINAL_ESCAPES)
+
+
+@pytest.mark.parametrize("width", [20, 80])
+def test_names_of_columns_are_no_markup_on_a_terminal(width: int) -> None:
+    table = TextTable(columns=("first", "[red]x[/]"), rows=(("a" * 14, "b" * 14),))
+    assert "[red]x[/]" in shown(table, width=width)
+
+
+def test_table_without_a_caption_is_no_region() -> None:
+    text = html_of(TextTable(columns=("number",), rows=(("1",),)))
+    assert "<caption" not in text
+    assert "aria-label" not in text
+    assert "region" not in text
+
+
+def test_empty_parts_have_a_form() -> None:
+    assert markdown_of(Sentence(("a", Code(" "), "b"))) == "ab\n"
+    assert "<summary>T</summary>" in markdown_of(Section(title="T", blocks=(), is_folded=True))
 
 
 def test_spaces_between_pieces_stay() -> None:
