@@ -20,16 +20,19 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 FOLDER = Path(__file__).parent
 """The folder of all proposals, where templates are found by "proposal/name"."""
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +69,14 @@ class Proposal:
             the function that makes one of a reference broker. If one has the proposal's own name, it is a class, and
             `faults` are planted in its subclasses.
         supersedes: maps clauses of today that it contradicts to the reason why a target that claims it may break them.
+            It counts only for clauses whose property calls `check_not_superseded`.
         about_plain_requests: its clauses that state for some targets what a clause about plain requests states for all
             of them.
         claims: the function that returns whether a target follows it, given the newest version of each API that it
             lists.
         apis: the APIs by key, with the versions that it adds: scripted brokers serve them to clients, and requests to a
             target that claims it have their headers. Of ApiVersions only versions and headers count, because the
-            bodies are in `wire.api_versions`.
+            bodies are in `wire.api_versions`. Two proposals cannot have the same API.
         faults: the planted faults of its model broker, by name.
         client: the class of the model client that follows it.
         client_faults: the planted faults that it adds to the model client, by name.
@@ -127,13 +131,18 @@ class Proposal:
         file = self.folder / f"{self._module}.toml"
         return file if file.is_file() else None
 
+    @property
+    def properties_folder(self) -> Path:
+        """The folder of its properties, which has one for each role."""
+        return Path(str(self.folder)) / "properties"
+
     def properties(self, folder: str) -> Path:
         """Return the folder of its properties for a role.
 
         Args:
             folder: the name of the folder that the suite has for that role, such as "brokers".
         """
-        return Path(str(self.folder)) / "properties" / folder
+        return self.properties_folder / folder
 
     def load(self, part: str) -> Any:
         """Import a part.
@@ -153,17 +162,27 @@ def proposals() -> tuple[Proposal, ...]:
 
 
 def proposed_commands() -> dict[str, tuple[str, str]]:
-    """Return the name of the module that defines each command of a proposal, and the command's line in the help."""
-    return {
-        name: (f"{each.package}.{module}", summary)
-        for each in proposals()
-        for name, (module, summary) in each.commands.items()
-    }
+    """Return the name of the module that defines each command of a proposal, and the command's line in the help.
+
+    Raises:
+        ValueError: two proposals have a command of the same name.
+    """
+    return united(
+        "commands",
+        (
+            {name: (f"{each.package}.{module}", summary) for name, (module, summary) in each.commands.items()}
+            for each in proposals()
+        ),
+    )
 
 
 def proposed_brokers() -> dict[str, Proposal]:
-    """Return the proposal that each model broker follows, by the broker's name."""
-    return {name: each for each in proposals() for name in each.brokers}
+    """Return the proposal that each model broker follows, by the broker's name.
+
+    Raises:
+        ValueError: two proposals have a model broker of the same name.
+    """
+    return united("brokers", (dict.fromkeys(each.brokers, each) for each in proposals()))
 
 
 def claimed(newest: Mapping[int, int]) -> Iterator[Proposal]:
@@ -181,11 +200,24 @@ def merged(part: str) -> dict[Any, Any]:
     Raises:
         ValueError: two proposals have an entry of the same name.
     """
-    entries: dict[Any, Any] = {}
-    for each in provided(part):
+    return united(part, provided(part))
+
+
+def united(part: str, mappings: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
+    """Return the entries of mappings, one of each proposal.
+
+    Args:
+        part: what the entries are, in the plural.
+        mappings: the mappings.
+
+    Raises:
+        ValueError: two proposals have an entry of the same name.
+    """
+    entries: dict[Key, Value] = {}
+    for each in mappings:
         twice = entries.keys() & each.keys()
         if twice:
-            raise ValueError(f"two proposals have {part} of the same name: {sorted(twice)}")
+            raise ValueError(f"two proposals have {part} of the same name: {', '.join(sorted(map(str, twice)))}")
         entries |= each
     return entries
 

@@ -20,7 +20,7 @@ from reference_model.faults.planted import Fault
 from reference_model.profiles.profile import REFERENCE
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
-PROPERTIES = (Path(__file__).parent.parent, *(Path(str(each.folder)) / "properties" for each in proposals()))
+PROPERTIES = (Path(__file__).parent.parent, *(each.properties_folder for each in proposals()))
 """The folders of the properties of the suite, and of proposals."""
 PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
     REFERENCE: DEFECTS,

@@ -28,7 +28,7 @@ from conformance.roles.stored_targets import ReplayOptions
 from conformance.runs.run_identity import SUITE
 from fixtures.registry.targets import Target
 from fixtures.under_test.judged_target import ChosenTarget, JudgedTarget
-from proposals import proposals, provided
+from proposals import proposals, provided, united
 from reports.plugin import RECORDER
 from reports.repeats import Repeats
 from reports.run.recorder import RunRecorder
@@ -61,8 +61,12 @@ def proposed_needs(folder: str) -> dict[str, Need[Any]]:
 
     Args:
         folder: the name of the folder of the properties, such as "brokers".
+
+    Raises:
+        ValueError: two proposals have a need of the same name.
     """
-    return {name: Need(*need) for needs in provided("needs") for name, need in needs.get(folder, {}).items()}
+    needs = united("needs", (of_proposal.get(folder, {}) for of_proposal in provided("needs")))
+    return {name: Need(*need) for name, need in needs.items()}
 
 
 def unmet_by_suite(needs: Mapping[str, Need[Any]]) -> frozenset[str]:

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 import conformance
-import proposals
+from proposals import proposals
 
 CONFORMANCE = Path(conformance.__file__).parent
-FOLDERS = (CONFORMANCE, *proposals.FOLDER.glob("*/properties"))
+FOLDERS = (CONFORMANCE, *(each.properties_folder for each in proposals()))
 _MARK = "pytest.mark.clause"
 
 

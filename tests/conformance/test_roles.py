@@ -100,7 +100,7 @@ def test_properties_of_clients_need_a_client() -> None:
 
 
 def test_properties_of_a_proposal_are_those_of_a_role() -> None:
-    expected = [Path(str(each.folder)) / "properties" for each in proposals()]
+    expected = [each.properties_folder for each in proposals()]
     for role in (roles_named("broker")[0], roles_named("client")[0]):
         assert [folder.parent for folder in role.folders()[1:]] == expected
     assert len(roles_named("operation")[0].folders()) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import proposals
+from conformance.roles.role import proposed_needs
 from proposals import Proposal, claimed, merged, proposed_brokers, proposed_commands, provided
 from tests.conformance.suite_runs import REPOSITORY
 
@@ -63,6 +64,17 @@ def test_two_proposals_cannot_have_entries_of_one_name(monkeypatch: pytest.Monke
     monkeypatch.setattr(proposals, "proposals", lambda: (WITH_PARTS, WITH_PARTS))
     with pytest.raises(ValueError, match="apis of the same name"):
         merged("apis")
+    with pytest.raises(ValueError, match="commands of the same name: try"):
+        proposed_commands()
+    with pytest.raises(ValueError, match="brokers of the same name: kip-9999, kip-9999-slow"):
+        proposed_brokers()
+
+
+def test_two_proposals_cannot_have_needs_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_needs = Proposal(package=TOY, needs="needs:NEEDS")
+    monkeypatch.setattr(proposals, "proposals", lambda: (with_needs, with_needs))
+    with pytest.raises(ValueError, match="needs of the same name: a_driver"):
+        proposed_needs("clients")
 
 
 @pytest.mark.slow  # It imports most of the suite again, and writes a site
