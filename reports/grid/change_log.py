@@ -217,7 +217,8 @@ def change_report(
 
 def _item(change: Change) -> ListItem:
     words = "predicted" if change.predicted else Strong("not predicted")
-    more = f" ... ({len(change.shortest) // 2:,} bytes, see changes.json)" if len(change.shortest) > MAX_HEX else ""
+    size = f"{len(change.shortest) // 2:,} bytes"
+    more = f" ... ({size}; --out writes all of them to changes.json)" if len(change.shortest) > MAX_HEX else ""
     return ListItem(
         (
             f"{change.was} → {change.became} ({counted(change.inputs, 'input')}, {change.listener}; ",

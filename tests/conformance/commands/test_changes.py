@@ -184,6 +184,14 @@ def test_markdown_says_what_is_not_predicted() -> None:
     assert "`73`" in text
 
 
+def test_report_says_where_all_of_a_long_input_is() -> None:
+    """The command writes no file without `--out`."""
+    entries = {"b": CorpusEntry(name="b", origin="", data=bytes(100))}
+    releases = [("1", {"b": seen("x", "x")}), ("2", {"b": seen("y", "x")})]
+    text = markdown(change_report(["1", "2"], list(changes_between(releases, entries, "plaintext")), []))
+    assert f"`{'00' * 48}` ... \\(100 bytes; --out writes all of them to changes.json\\)" in text
+
+
 def test_a_planted_difference_ends_with_1(tmp_path: Path, equal_releases: list[str]) -> None:
     """A release with a defect that no profile predicts is news, in JSON and Markdown, and the status says so."""
     releases = [equal_releases[0], "reference+cut-bodies-are-answered"]
