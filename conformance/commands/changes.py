@@ -182,7 +182,7 @@ def compared(
 ) -> ComparedReleases:
     """Send the inputs to every target, one target after the other, and compare the results."""
     log: Log = {}
-    found = ComparedReleases()
+    comparison = ComparedReleases()
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("releases", total=len(targets))
         for target in targets:
@@ -190,18 +190,18 @@ def compared(
             try:
                 observed, tables = _observe(target, inputs, launcher, listeners)
             except HarnessError as error:
-                found.problems[target.id] = str(error)
+                comparison.problems[target.id] = str(error)
             else:
                 for where, (release, left_out) in observed.items():
                     log.setdefault(where, []).append((target.id, release))
-                    found.left_out += left_out
+                    comparison.left_out += left_out
                 for listener, table in tables.items():
-                    found.tables.setdefault(listener, []).append((target, table))
+                    comparison.tables.setdefault(listener, []).append((target, table))
             progress.advance(task)
     by_name = {entry.name: entry for entry in inputs}
     for where, releases in log.items():
-        found.changes += changes_between(releases, by_name, where)
-    return found
+        comparison.changes += changes_between(releases, by_name, where)
+    return comparison
 
 
 def _observe(
@@ -234,13 +234,13 @@ def _observe(
     return observed, tables
 
 
-def _report(targets: Sequence[str], found: ComparedReleases, out: Path | None) -> int:
+def _report(targets: Sequence[str], comparison: ComparedReleases, out: Path | None) -> int:
     """Print and write the log; return how many changes are not predicted."""
-    tables = tuple(changed_tables(found.tables))
+    tables = tuple(changed_tables(comparison.tables))
     # The counts come last, where the user of a terminal looks first.
-    counts, *details = change_report(targets, found.changes, found.left_out, tables).blocks
+    counts, *details = change_report(targets, comparison.changes, comparison.left_out, tables).blocks
     show(output_console(), *details, counts)
     if out is not None:
-        write_change_log(out, targets, found.changes, found.left_out, tables)
+        write_change_log(out, targets, comparison.changes, comparison.left_out, tables)
         click.echo(f"written: {out / 'changes.json'}, {out / 'changes.md'}")
-    return sum(not change.predicted for change in found.changes)
+    return sum(not change.predicted for change in comparison.changes)

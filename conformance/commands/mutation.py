@@ -231,7 +231,7 @@ def mutation(
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
         (out / "mutation.md").write_text(markdown(mutation_report(score, EQUIVALENT_CHANGES)))
     console = Console(width=WIDTH_ON_TERMINAL) if sys.stdout.isatty() else output_console()
-    show(console, kills_table(score), *tails_tables(score, most=MAX_PROPERTIES))
+    show(console, kills_table(score), *tails_tables(score, max_properties=MAX_PROPERTIES))
     console.print()
     for finding in score.findings:
         click.echo(finding)

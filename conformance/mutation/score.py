@@ -294,16 +294,16 @@ def _number(examples: float, cap: int) -> str:
     return f"> {cap}" if math.isinf(examples) else f"{examples:g}"
 
 
-def tail_rows(score: Score, *, most: int | None = None) -> Iterator[tuple[str, ...]]:
+def tail_rows(score: Score, *, max_properties: int | None = None) -> Iterator[tuple[str, ...]]:
     """Yield a row for every tail: whether it is pinned, with how many seeds it is drawn, and by which properties.
 
     Args:
         score: what was measured.
-        most: how many properties are named, those first that reach it most often; all if it is None.
+        max_properties: how many properties are named, those first that reach it most often; all if it is None.
     """
     for reach in score.reaches:
         names = _properties_of(reach)
-        named = names[:most]
+        named = names[:max_properties]
         more = [f"{len(names) - len(named)} more"] if len(names) > len(named) else []
         pinned = "yes" if reach.pinned else "no"
         drawn = f"{reach.reached_seeds} of {reach.seeds} seeds"
@@ -325,9 +325,13 @@ def kills_table(score: Score) -> TextTable:
     return TextTable(columns=COLUMNS, rows=tuple(rows(score)))
 
 
-def tails_tables(score: Score, *, most: int | None = None) -> tuple[TextTable, ...]:
-    """Return the tails as a table, if they were measured; `most` is that of `tail_rows`."""
-    return (TextTable(columns=TAIL_COLUMNS, rows=tuple(tail_rows(score, most=most))),) if score.reaches else ()
+def tails_tables(score: Score, *, max_properties: int | None = None) -> tuple[TextTable, ...]:
+    """Return the tails as a table, if they were measured; `max_properties` is that of `tail_rows`."""
+    return (
+        (TextTable(columns=TAIL_COLUMNS, rows=tuple(tail_rows(score, max_properties=max_properties))),)
+        if score.reaches
+        else ()
+    )
 
 
 def summary(score: Score) -> str:

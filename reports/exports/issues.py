@@ -106,7 +106,7 @@ def issue_body(bug: Bug, *, suite: str, pages: str, with_script: bool = True) ->
     return markdown_of(*blocks)
 
 
-def evidence_of(failure: KeptFailure, most_lines: int = _MAX_DUMP_LINES) -> Iterator[Block]:
+def evidence_of(failure: KeptFailure, max_lines: int = _MAX_DUMP_LINES) -> Iterator[Block]:
     """Yield what was seen and the bytes of a failure."""
     yield Sentence(f"Seen: {first_line(failure)}")
     details = [one_line(line) for line in failure.message.splitlines()[1:3] if line.strip()]
@@ -116,7 +116,7 @@ def evidence_of(failure: KeptFailure, most_lines: int = _MAX_DUMP_LINES) -> Iter
         yield Sentence("What the client runs:")
         yield CodeBlock(driver)
     if failure.hex_dump:
-        yield CodeBlock(_cut(failure.hex_dump, most_lines), "text")
+        yield CodeBlock(_cut(failure.hex_dump, max_lines), "text")
 
 
 def driver_of(failure: KeptFailure) -> str:
@@ -130,8 +130,8 @@ def reported_of(failure: KeptFailure) -> str:
 
 
 def _stored(failure: KeptFailure, name: str) -> str:
-    found = stored_facts(failure).get(name, "")
-    return found if isinstance(found, str) else ""
+    value = stored_facts(failure).get(name, "")
+    return value if isinstance(value, str) else ""
 
 
 def _script(failure: KeptFailure) -> Iterator[Block]:
@@ -193,11 +193,11 @@ def marker(key: str) -> str:
     return key.replace("--", "-%2D").replace(">", "%3E")
 
 
-def _cut(text: str, most_lines: int) -> str:
+def _cut(text: str, max_lines: int) -> str:
     lines = text.rstrip("\n").split("\n")
     shown: list[str] = []
     size = 0
-    for line in lines[:most_lines]:
+    for line in lines[:max_lines]:
         cut = line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ... ({len(line)} characters)"
         size += len(cut.encode()) + 1
         if size > _MAX_DUMP_BYTES:
@@ -263,7 +263,7 @@ def violations_of(
 ) -> list[ViolatedClause]:
     """List violations in the chosen cells, the worst first: by level, then by product, in the order of the grid."""
     kept = failures_by_run(failures)
-    found = [
+    violations = [
         _violation(product, list(cells), kept, pages)
         for product in products_of(folded)
         for _, cells in groupby(
@@ -271,7 +271,7 @@ def violations_of(
             key=lambda own: (own.role, own.clause.clause),
         )
     ]
-    return sorted(found, key=lambda each: _LEVELS.index(each.level) if each.level in _LEVELS else len(_LEVELS))
+    return sorted(violations, key=lambda each: _LEVELS.index(each.level) if each.level in _LEVELS else len(_LEVELS))
 
 
 def _is_violated(cell: FoldedCell) -> bool:

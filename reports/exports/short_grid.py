@@ -64,8 +64,8 @@ def _offenders(products: Sequence[Product]) -> Iterator[tuple[str, ...]]:
     for product in sorted(broken, key=lambda each: (-each.broken.must, -each.broken.should)):
         titles = [cut(bug.title, _MAX_TITLE) for bug in product.bugs[:_MAX_TITLES]]
         more = len(product.bugs) - len(titles)
-        said = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
-        yield product.name, product.broken.verdict_text, said
+        words = "; ".join([*titles, *([f"{more} more"] if more > 0 else [])])
+        yield product.name, product.broken.verdict_text, words
 
 
 def _rules(folded: FoldedGrid) -> TextTable:

@@ -150,8 +150,8 @@ def _clean(family: str, releases: Sequence[str]) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    escaped = text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
-    return markdown_text(escaped)
+    shortened = text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return markdown_text(shortened)
 
 
 def _anchor(family: str) -> str:

@@ -188,7 +188,7 @@ def test_tails_are_written_for_machines_and_people() -> None:
     names = "test_c (pinned), test_b (2 of 3), test_a (1 of 3)"
     text = markdown(mutation_report(made, {}))
     assert f"| client id | null | yes | 3 of 3 seeds | {markdown_text(names)} |" in text
-    (row,) = tail_rows(made, most=2)
+    (row,) = tail_rows(made, max_properties=2)
     assert row[-1] == "test_c (pinned), test_b (2 of 3), 1 more"
     assert "Tails" not in markdown(mutation_report(score(), {}))
 
