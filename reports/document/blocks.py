@@ -74,11 +74,13 @@ class ListItem:
         text: the entry.
         label: what or whom it is about; empty if that is clear.
         note: more about it, for which only pages have space.
+        verdict: the verdict that it is about; a page shows a violation in its colour. None for none.
     """
 
     text: Text
     label: str = ""
     note: str = ""
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)

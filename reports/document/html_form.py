@@ -24,11 +24,9 @@ from reports.document.blocks import (
     VerdictWords,
     lines_of,
     pieces_of,
-    words_of,
 )
 from reports.records import Verdict
 from reports.wording.escaping import link_address, printable
-from reports.wording.verdict_labels import SYMBOLS
 
 Linked = Callable[[str, str], Markup]
 """Returns a text as HTML, with links to what it names; also gets the label of the list's entry that it is in."""
@@ -97,10 +95,9 @@ def _list(items: BulletList, linked: Linked) -> Iterator[Markup]:
 
 
 def _term(item: ListItem, linked: Linked) -> Markup:
-    is_broken = SYMBOLS[Verdict.VIOLATES] in words_of(item.text)
     return Markup("<dt>{}</dt><dd{}>{}{}</dd>").format(
         linked(printable(item.label), ""),
-        Markup(' class="violates"') if is_broken else "",
+        Markup(' class="violates"') if item.verdict is Verdict.VIOLATES else "",
         _text(item.text, linked, item.label),
         Markup("<br><small>{}</small>").format(printable(item.note)) if item.note else "",
     )

@@ -45,6 +45,11 @@ class ClientChange:
     unclear: tuple[str, ...]
 
     @property
+    def verdict(self) -> Verdict | None:
+        """A violation if it loses an operation."""
+        return Verdict.VIOLATES if self.lost else None
+
+    @property
     def result(self) -> str:
         """What the upgrade means for it, in words: "✕ breaks: share-group"."""
         parts = [

@@ -18,7 +18,7 @@ from reference_model.profiles.profile import APACHE_KAFKA, RECORDED_RELEASES, li
 from reference_model.profiles.release_tables import recorded_release
 from reference_model.profiles.version_tables import Ranges, served_ranges
 from reports.grid.grid_view import FoldedGrid, ListenerCell
-from reports.records import OPERATION, SOUND_VERDICTS
+from reports.records import OPERATION, SOUND_VERDICTS, Verdict
 from reports.release_changes.steps import (
     FIRST_WITHOUT_OLD_VERSIONS,
     LAST_LINE_WITH_ZOOKEEPER,
@@ -66,11 +66,13 @@ class TriedVersion:
 
     Attributes:
         text: the text of the cell: "✓ works".
+        verdict: the verdict of the cell.
         contradicts: what it contradicts: "Kafka's statement", "the tables", or both; empty if nothing.
     """
 
     client: str
     text: str
+    verdict: Verdict
     contradicts: str = ""
 
 
@@ -181,6 +183,7 @@ def _tried(grid: FoldedGrid) -> Mapping[str, Sequence[TriedVersion]]:
                 TriedVersion(
                     client=version,
                     text=cell.text,
+                    verdict=cell.verdict,
                     contradicts=" and ".join(name for name, says in against if says is not works),
                 )
             )

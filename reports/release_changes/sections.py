@@ -18,6 +18,7 @@ from reports.document.blocks import (
     Strong,
 )
 from reports.grid.grid_view import verdict_text
+from reports.records import Verdict
 from reports.release_changes.levels import NEWEST_IN_TRANSACTIONS, TRANSACTION_VERSION, returning_line
 from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.rule_changes import RuleChange, RuleKind
@@ -73,7 +74,11 @@ def _section(title: str, lines: Iterable[ListItem]) -> Section:
 
 def _failing(upgrade: Upgrade) -> Section:
     """Return who fails after the upgrade: the question with which everybody comes."""
-    lines = [ListItem(f"tried with both: {each.result}", each.client) for each in upgrade.clients or () if each.lost]
+    lines = [
+        ListItem(f"tried with both: {each.result}", each.client, verdict=each.verdict)
+        for each in upgrade.clients or ()
+        if each.lost
+    ]
     by_clients: dict[str, list[str]] = {}
     for line in _newest_first(upgrade.requests.lost_by_clients):
         by_clients.setdefault(line.failing_clients, []).append(line.name)
@@ -99,7 +104,10 @@ def _client_sections(upgrade: Upgrade) -> Iterator[Section]:
     if upgrade.clients is not None:
         ends = f"{upgrade.before.title} and {upgrade.after.title}"
         none = ListItem(f"No operation of a client was tried with both {ends} in this grid.")
-        lines = [ListItem(f"{each.before} → {each.after}. {each.result}", each.client) for each in upgrade.clients]
+        lines = [
+            ListItem(f"{each.before} → {each.after}. {each.result}", each.client, verdict=each.verdict)
+            for each in upgrade.clients
+        ]
         yield _section("Your clients", lines or [none])
     yield _section("Java clients that Kafka supports", _statements(upgrade))
 
@@ -123,7 +131,8 @@ def _statements(upgrade: Upgrade) -> Iterator[ListItem]:
         yield ListItem(f"{missing}, although Kafka supports them.", "≠ No common version")
     for each in served.tried:
         against = f", against {each.contradicts} ≠" if each.contradicts else ""
-        yield ListItem(f"kafka-clients {each.client} with {release}: {each.text}{against}", "Tried")
+        result = f"kafka-clients {each.client} with {release}: {each.text}{against}"
+        yield ListItem(result, "Tried", verdict=each.verdict)
 
 
 def _request_sections(upgrade: Upgrade) -> Iterator[Section]:
@@ -185,9 +194,13 @@ def _names_by_verdict(changes: Sequence[RuleChange], kind: RuleKind) -> Iterator
 
 
 def _rule_line(change: RuleChange) -> ListItem:
-    step = " → ".join(verdict_text(each) for each in (change.before, change.after))
+    verdicts = (change.before, change.after)
+    step = " → ".join(map(verdict_text, verdicts))
     text = f"{step}. {change.why}" if change.why else step
-    return ListItem(text, change.clause.clause, change.clause.statement)
+    is_violated = Verdict.VIOLATES in verdicts
+    return ListItem(
+        text, change.clause.clause, change.clause.statement, verdict=Verdict.VIOLATES if is_violated else None
+    )
 
 
 def _features(upgrade: Upgrade) -> Section:

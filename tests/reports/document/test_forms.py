@@ -201,6 +201,14 @@ def test_table_without_a_caption_is_no_region() -> None:
     assert "region" not in text
 
 
+def test_verdict_of_an_entry_decides_its_colour() -> None:
+    """Its text does not: a target may have sent it."""
+    entries = (ListItem("✕", "one"), ListItem("fails", "two", verdict=Verdict.VIOLATES))
+    text = html_of(BulletList(entries))
+    assert "<dt>one</dt><dd>✕</dd>" in text
+    assert '<dt>two</dt><dd class="violates">fails</dd>' in text
+
+
 def test_empty_parts_have_a_form() -> None:
     assert markdown_of(Sentence(("a", Code(" "), "b"))) == "ab\n"
     assert "<summary>T</summary>" in markdown_of(Section(title="T", blocks=(), is_folded=True))

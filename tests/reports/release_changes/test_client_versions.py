@@ -9,6 +9,7 @@ import pytest
 from clauses.operations import NEWEST_VERSIONS
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
+from reports.records import Verdict
 from reports.release_changes.client_versions import (
     TriedVersion,
     is_partly_supported,
@@ -94,12 +95,12 @@ def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
     rows = {release: served_clients(release, grid) for release in ("0.10.2.2", "2.8.2", "4.4.0")}
     both = "Kafka’s statement and the tables"
     assert rows["2.8.2"].tried == (
-        TriedVersion(client="2.8.2", text="✓ works"),
-        TriedVersion(client="4.4.0", text="✕ violates", contradicts=both),
+        TriedVersion(client="2.8.2", text="✓ works", verdict=Verdict.CONFORMS),
+        TriedVersion(client="4.4.0", text="✕ violates", verdict=Verdict.VIOLATES, contradicts=both),
     )
     assert rows["0.10.2.2"].tried == (
-        TriedVersion(client="2.8.2", text="✓ works"),
-        TriedVersion(client="4.4.0", text="≈ unsupported"),
+        TriedVersion(client="2.8.2", text="✓ works", verdict=Verdict.CONFORMS),
+        TriedVersion(client="4.4.0", text="≈ unsupported", verdict=Verdict.INFORMATIONAL),
     )
     assert rows["4.4.0"].tried == ()
 

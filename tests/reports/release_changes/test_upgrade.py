@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reports.document.blocks import Section
+from reports.document.blocks import BulletList, Section
 from reports.document.terminal_form import show
+from reports.records import Verdict
 from reports.release_changes.sections import sections_of, upgrade_report
 from reports.release_changes.steps import feature_changes
 from reports.release_changes.upgrade import Upgrade, upgrade_between
@@ -143,6 +144,24 @@ def test_sections_without_content_are_left_out() -> None:
         "If you finalize",
         "On the way",
     ]
+
+
+def test_entries_about_violations_have_their_verdict(tmp_path: Path) -> None:
+    """A page shows them in its colour."""
+    grid = grid_of_two_releases(
+        tmp_path,
+        operations={"one-1.0.produce": ("conforms", "violates"), "two-1.0.produce": ("conforms", "conforms")},
+        rules={"KIP-1.worse": ("conforms", "violates"), "KIP-1.other": ("conforms", "informational")},
+    )
+    violated = [
+        item.label
+        for section in sections_of(upgrade_between(*ends_named("2.3.1", "4.4.0"), grid))
+        for block in section.blocks
+        if isinstance(block, BulletList)
+        for item in block.items
+        if item.verdict is Verdict.VIOLATES
+    ]
+    assert violated == ["one-1.0", "one-1.0", "KIP-1.worse"]
 
 
 def lines_about_who_fails(before: str, after: str) -> list[str]:
