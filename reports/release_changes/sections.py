@@ -25,11 +25,7 @@ from reports.document.blocks import (
 )
 from reports.grid.grid_view import verdict_text
 from reports.records import Verdict
-<<<<<<< HEAD
 from reports.release_changes.levels import returning_line
-=======
-from reports.release_changes.levels import NEWEST_IN_TRANSACTIONS, TRANSACTION_VERSION, returning_line
->>>>>>> h-fix5
 from reports.release_changes.request_lines import RequestLine
 from reports.release_changes.rule_changes import RuleChange, RuleKind
 from reports.release_changes.steps import SOURCES, has_old_versions
