@@ -10,7 +10,7 @@ from functools import partial
 
 from conformance.assertions.clause_ids import EVERY_ADVERTISED_VERSION_SERVED
 from conformance.assertions.decoding import decode_answer, payload_of
-from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import advertised_table, ask_anyhow
 from fixtures.artefacts.schema_jars import api_catalogue
 from fixtures.polling import poll_until
@@ -63,12 +63,19 @@ def assert_levels_follow(broker: Broker, upgrade_type: int) -> Collection[int]:
 
     Returns:
         The error codes by which the target refuses to finalize; then nothing was judged. Empty if it did not.
+
+    Raises:
+        Unjudged: the target is at no older level, and lists other levels than its release all the same.
     """
     listeners = _listeners_of(broker)
     before = [_features_of(each) for each in listeners]
     rises = any(
         levels_in(response) != levels_of_release(each) for each, response in zip(listeners, before, strict=True)
     )
+    if rises and not broker.target.level:
+        raise Unjudged(
+            "it lists other levels than its release before any is finalized: no source says which it has then"
+        )
     try:
         refusals = _finalize(broker, levels_of_release(broker), upgrade_type) - {ErrorCode.NONE}
         if not refusals:

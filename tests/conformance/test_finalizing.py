@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from conformance.assertions import finalizing
+from conformance.assertions.errors import Unjudged
 from conformance.assertions.finalizing import assert_levels_follow, assert_raised, can_finalize, levels_of_release
 from fixtures.client.patience import Patience
+from fixtures.registry.targets import select_targets
 from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
@@ -101,8 +103,17 @@ def test_one_listener_that_keeps_old_levels_is_a_violation(monkeypatch: pytest.M
     assert isinstance(broker.running, InMemoryTarget)
     assert isinstance(lagging, InMemoryTarget)
     served = {**broker.running.served, SASL_PLAINTEXT: lagging.served[SASL_PLAINTEXT]}
-    broker.running = replace(broker.running, served=served)
+    (old,) = select_targets(["apache-kafka-4.4.0-at-3.9"])
+    running = replace(broker.running, served=served, target=old)
+    broker = InMemoryBroker(running, broker.listener, patience=Patience(100))
     with pytest.raises(AssertionError, match="sasl_plaintext lists the finalized levels"):
+        assert_levels_follow(broker, UPGRADE)
+
+
+def test_other_levels_than_those_of_the_release_are_not_judged() -> None:
+    """Nobody has finalized any: other clauses judge what such a target lists."""
+    broker = broker_that("newer-versions-finalize-lower-levels")
+    with pytest.raises(Unjudged, match="before any is finalized"):
         assert_levels_follow(broker, UPGRADE)
 
 

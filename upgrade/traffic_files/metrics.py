@@ -63,8 +63,10 @@ _REASONS = {
     "MissingSchema": _NO_ADDRESS,
 }
 """Names of the errors of a request to what they mean."""
-_COUNTED_ELSEWHERE = frozenset({"Fetch", "FetchFollower", "AddPartitionsToTxnVerification"})
-"""Fetch is the sum of FetchConsumer and FetchFollower; the others are requests of brokers."""
+_FETCH, _PARTS_OF_FETCH = "Fetch", frozenset({"FetchConsumer", "FetchFollower"})
+"""A broker counts a Fetch as one of the parts as well; a page may lack these."""
+_COUNTED_ELSEWHERE = frozenset({_FETCH, "FetchFollower", "AddPartitionsToTxnVerification"})
+"""Fetch is the sum of its parts; the others are requests of brokers."""
 
 
 def read_metrics(sources: Sequence[str], observed: ObservedRequests) -> list[str]:
@@ -95,6 +97,8 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
     counted_elsewhere = set(_COUNTED_ELSEWHERE)
     if any(each.request == _LIST_CONFIG_RESOURCES for each in counted):
         counted_elsewhere.add(_OLD_NAME_OF_LIST_CONFIG_RESOURCES)
+    if not _PARTS_OF_FETCH & {each.request for each in counted}:
+        counted_elsewhere.remove(_FETCH)
     for each, times in counted.items():
         api_key, api_version = _request(each)
         is_named = each.software_name is not None
