@@ -214,7 +214,7 @@ def blames_of(subject: Subject, faults: Sequence[str], tried: Sequence[TriedFaul
             defect=subject.named(fault),
             breaks=tuple(c for c in subject.faults[fault].breaks if c in judged) if fault else (),
             # The run over TCP judges the other clauses.
-            violated=violated[fault] & judged,
+            violated=(violated[fault] & judged).difference(subject.faults[fault].breaks_rarely if fault else ()),
             transport=LAUNCHER,
             problems=problems[fault],
         )

@@ -23,6 +23,8 @@ class Fault:
     Attributes:
         name: its name, unique among the faults of a model.
         breaks: ids of the clauses that it violates.
+        breaks_rarely: ids of further clauses that it violates, by requests too rare to count on: no property has to
+            find it for them, and none that does is wrong.
         description: what the model does wrong, in one sentence.
         model: the subclass of the model that does it.
     """
@@ -31,6 +33,7 @@ class Fault:
     breaks: tuple[str, ...]
     description: str
     model: type[Any]
+    breaks_rarely: tuple[str, ...] = ()
 
 
 class Faults(dict[str, Fault]):

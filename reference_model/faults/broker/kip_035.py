@@ -170,7 +170,7 @@ def a_refused_neighbour_takes_an_entry(context: RequestContext) -> None:
         context.replace_response(api_keys=context.message.api_keys[1:])
 
 
-@defect(Stage.REACTION, "KIP-35.per-connection")
+@defect(Stage.REACTION, "KIP-35.per-connection", breaks_rarely=("FEATURES.epoch-monotone",))
 def a_refused_neighbour_takes_all_back_to_v0(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others are answered in the v0 layout."""
     if has_refused_neighbour(context) and context.succeeds:

@@ -138,7 +138,7 @@ def correlation_ids_have_to_grow(context: RequestContext) -> None:
         _close_unless(context, lambda before, own: own > before)
 
 
-@defect(Stage.REACTION, ID_ECHOED, every_api=True)
+@defect(Stage.REACTION, ID_ECHOED, every_api=True, breaks_rarely=("PROTOCOL.well-formed-never-closed",))
 def equal_correlation_ids_close(context: RequestContext) -> None:
     """Without SASL, a request closes the connection if it has the correlation id of the request before it."""
     if context.broker.profile.listener in OPEN_LISTENERS:

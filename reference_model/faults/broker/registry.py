@@ -52,6 +52,8 @@ class Defect:
     Attributes:
         name: the name after `reference+`.
         breaks: ids of the clauses that it violates.
+        breaks_rarely: ids of further clauses that it violates, by requests too rare to count on: no property has to
+            find it for them, and none that does is wrong.
         description: what it does wrong, in one sentence.
         tampering: the stage and the function that implement it.
     """
@@ -60,19 +62,25 @@ class Defect:
     breaks: tuple[str, ...]
     description: str
     tampering: Tampering
+    breaks_rarely: tuple[str, ...] = ()
 
 
 Act = Callable[[Any], None]
 
 
 def defect(
-    stage: Stage, *breaks: str, every_api: bool = False, listeners: Collection[str] = ()
+    stage: Stage,
+    *breaks: str,
+    every_api: bool = False,
+    listeners: Collection[str] = (),
+    breaks_rarely: tuple[str, ...] = (),
 ) -> Callable[[Act], Act]:
     """Register the decorated function as a defect; its docstring becomes the description.
 
     Args:
         stage: the stage at which it acts.
         breaks: ids of the clauses that it violates.
+        breaks_rarely: ids of those that it violates by rare requests.
         every_api: whether it also acts on requests of other APIs and on SASL tokens.
         listeners: the listeners on which it acts; all if empty. Ignored with `every_api` and at stages without a frame.
     """
@@ -84,6 +92,7 @@ def defect(
             name=name,
             breaks=breaks,
             description=(act.__doc__ or "").strip().partition("\n")[0],
+            breaks_rarely=breaks_rarely,
             tampering=Tampering(stage=stage, act=act if always else _on_api_versions(act, listeners)),
         )
         return act

@@ -95,3 +95,15 @@ class ResponseBeforeTheRequestAborts(ModelClient):
             if link.number == 0 and link.stream.receive(EARLY_MS):
                 raise Aborted
         return link
+
+
+@fault(CLAUSE)
+class FeatureThatIsListedTwiceAborts(ModelClient):
+    """Aborts the process if a finalized feature is listed twice."""
+
+    def decoded_response(self, link: Link, version: int, body: bytes) -> ApiVersionsResponse:
+        response = super().decoded_response(link, version, body)
+        names = [each.name for each in response.finalized_features]
+        if len(set(names)) < len(names):
+            raise Aborted
+        return response
