@@ -111,7 +111,7 @@ def test_one_listener_that_keeps_old_levels_is_a_violation(monkeypatch: pytest.M
 
 
 def test_other_levels_than_those_of_the_release_are_not_judged() -> None:
-    """Nobody has finalized any: other clauses judge what such a target lists."""
+    """No level was finalized yet: other clauses judge what such a target lists."""
     broker = broker_that("newer-versions-finalize-lower-levels")
     with pytest.raises(Unjudged, match="before any is finalized"):
         assert_levels_follow(broker, UPGRADE)
