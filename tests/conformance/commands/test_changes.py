@@ -102,11 +102,11 @@ def test_what_is_not_compared_is_counted_and_named(tmp_path: Path, equal_release
     assert first == second | {"release": equal_releases[0]}
     assert "size-larger-than-what-follows" in first["inputs"]
     told = (
-        f"- on ssl, 2 releases from {equal_releases[0]} to {equal_releases[1]}: {len(first['inputs'])} "
-        "inputs, because TLS cannot end only one side of the stream ("
+        f"on ssl, 2 releases from {equal_releases[0]} to {equal_releases[1]}: {len(first['inputs'])} "
+        "inputs, because TLS cannot end only one side of the stream"
     )
     assert told in result.output
-    assert told in (tmp_path / "changes.md").read_text()
+    assert f"- {told}" in (tmp_path / "changes.md").read_text().replace("\\", "")
 
 
 @pytest.mark.slow
