@@ -1,0 +1,1 @@
+../franz_go/records.go
