@@ -11,12 +11,13 @@ from conformance.assertions import finalizing
 from conformance.assertions.errors import Unjudged
 from conformance.assertions.finalizing import assert_levels_follow, assert_raised, can_finalize, levels_of_release
 from fixtures.client.patience import Patience
+from fixtures.client.running_broker import RunningBroker
 from fixtures.registry.targets import select_targets
 from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
-from reference_model.profiles.listeners import SASL_PLAINTEXT
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.api_versions import ApiVersionsResponse, FinalizedFeatureKey
@@ -42,6 +43,12 @@ def listed(levels: Mapping[str, int], epoch: int) -> ApiVersionsResponse:
 def broker_that(*names: str) -> InMemoryBroker:
     """Return the reference broker with planted defects."""
     return broker_with(*(DEFECTS[name].tampering for name in names), patience=Patience(100))
+
+
+def at_older_level(running: RunningBroker) -> InMemoryBroker:
+    """Return the plaintext listener of a target whose id says that its features are at the levels of an older line."""
+    (old,) = select_targets(["apache-kafka-4.4.0-at-3.9"])
+    return InMemoryBroker(replace(running, target=old), PLAINTEXT, patience=Patience(100))
 
 
 def test_levels_that_are_there_already_stay() -> None:
@@ -103,9 +110,7 @@ def test_one_listener_that_keeps_old_levels_is_a_violation(monkeypatch: pytest.M
     assert isinstance(broker.running, InMemoryTarget)
     assert isinstance(lagging, InMemoryTarget)
     served = {**broker.running.served, SASL_PLAINTEXT: lagging.served[SASL_PLAINTEXT]}
-    (old,) = select_targets(["apache-kafka-4.4.0-at-3.9"])
-    running = replace(broker.running, served=served, target=old)
-    broker = InMemoryBroker(running, broker.listener, patience=Patience(100))
+    broker = at_older_level(replace(broker.running, served=served))
     with pytest.raises(AssertionError, match="sasl_plaintext lists the finalized levels"):
         assert_levels_follow(broker, UPGRADE)
 
@@ -142,7 +147,7 @@ def test_nobody_elses_broker_is_finalized() -> None:
 
 def test_levels_rise_only_where_the_target_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """They stay raised otherwise, and every later property would judge another target."""
-    broker = broker_that("newer-versions-finalize-lower-levels")
+    broker = at_older_level(broker_that().running)
     assert not can_finalize(broker)
     monkeypatch.setattr(InMemoryBroker, "can_restart", True)
     assert can_finalize(broker)
