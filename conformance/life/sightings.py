@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -158,14 +158,3 @@ def reply_of(address: Address, api_version: int, *, silence_s: float = SILENCE_S
         return Reply.CUT_OFF, b""
     except ConnectionFailed:
         return Reply.CLOSED, b""
-
-
-def wait_until(holds: Callable[[], bool], *, limit_s: float, check: Callable[[], None] = lambda: None) -> bool:
-    """Wait until something holds; `check` is called in between and may raise. Return whether it holds in time."""
-    until = time.monotonic() + limit_s
-    while not holds():
-        check()
-        if time.monotonic() >= until:
-            return False
-        time.sleep(ASKED_EVERY_S)
-    return True

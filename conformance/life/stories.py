@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from conformance.life.judging import different_levels
-from conformance.life.sightings import Reply, Sighting, Watch, wait_until
+from conformance.life.sightings import Reply, Sighting, Watch
 from fixtures.errors import BrokerDidNotStart, HarnessError
 from fixtures.launchers.nodes import ENDING_LIMIT_S, StartableNode, startable_nodes
+from fixtures.polling import poll_until
 from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import profile_of
@@ -140,8 +141,7 @@ class WatchedNodes:
         return found[0]
 
     def _watch_for(self, seconds: float) -> None:
-        until_s = self._watch.now_s + seconds
-        self._wait(lambda: self._watch.now_s >= until_s, READY_LIMIT_S, "the clock stands still")
+        self._holds_within(seconds, lambda: False)
 
     def _newest_of(self, node: StartableNode) -> list[Sighting]:
         last = (self._watch.last(node.node_id, listener, self._watch.newest_version) for listener in node.addresses)
@@ -152,12 +152,20 @@ class WatchedNodes:
         return last is not None and last.at_s >= since_s and last.error_code == 0
 
     def _wait(self, holds: Callable[[], bool], limit_s: float, otherwise: str) -> None:
-        def check() -> None:
+        if not self._holds_within(limit_s, holds):
+            raise BrokerDidNotStart(f"{otherwise} for {limit_s:g} s; try again when the machine is less busy")
+
+    def _holds_within(self, limit_s: float, holds: Callable[[], bool]) -> bool:
+        """Return whether something holds in time; meanwhile no node may end by itself."""
+
+        def read() -> bool:
+            if holds():
+                return True
             for node in self._nodes:
                 node.check_runs()
+            return False
 
-        if not wait_until(holds, limit_s=limit_s, check=check):
-            raise BrokerDidNotStart(f"{otherwise} for {limit_s:g} s; try again when the machine is less busy")
+        return poll_until(read, True, limit_s=limit_s)
 
     def _note(self, words: str) -> None:
         self.phases.append(LifePhase(at_s=self._watch.now_s, words=words))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.life.sightings import Reply, Sighting, Watch, reply_of, wait_until
+from conformance.life.sightings import Reply, Sighting, Watch, reply_of
+from fixtures.polling import poll_until
 from tests.fixtures.scripted_server import Peer, answer, closed_port, scripted_server
 
 
@@ -72,7 +73,7 @@ def test_time_begins_with_the_watch() -> None:
     watch = Watch(newest_version=0)
     assert watch.now_s == 0
     with watch.of([]):
-        assert wait_until(lambda: watch.now_s > 0, limit_s=10)
+        assert poll_until(lambda: watch.now_s > 0, True, limit_s=10)
 
 
 def test_watch_keeps_what_differs() -> None:
@@ -84,7 +85,7 @@ def test_watch_keeps_what_differs() -> None:
             last = watch.last(1, "plaintext", 4)
             return last is not None and last not in watch.sightings
 
-        assert wait_until(was_asked_again, limit_s=10)
+        assert poll_until(was_asked_again, True, limit_s=10)
     assert [(each.api_version, each.reply) for each in watch.sightings] == [(0, Reply.CLOSED), (4, Reply.CLOSED)]
 
 
@@ -92,11 +93,11 @@ def test_release_without_features_is_asked_in_v0_alone() -> None:
     """Before v3 a response lists none."""
     watch = Watch(newest_version=2)
     with closed_port() as address, watch.of([(1, "plaintext", address)]):
-        assert wait_until(lambda: watch.last(1, "plaintext") is not None, limit_s=10)
+        assert poll_until(lambda: watch.last(1, "plaintext") is not None, True, limit_s=10)
     assert {each.api_version for each in watch.sightings} == {0}
 
 
 def test_waiting_ends_in_time() -> None:
     """It returns whether what was waited for holds."""
-    assert not wait_until(lambda: False, limit_s=0)
-    assert wait_until(lambda: True, limit_s=0)
+    assert not poll_until(lambda: False, True, limit_s=0)
+    assert poll_until(lambda: True, True, limit_s=0)

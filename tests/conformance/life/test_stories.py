@@ -7,11 +7,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
-from conformance.life.sightings import Reply, Sighting, Watch, wait_until
+from conformance.life.sightings import Reply, Sighting, Watch
 from conformance.life.stories import Life, LifePhase, WatchedNodes, life_in
 from fixtures.client.addresses import Address
 from fixtures.errors import BrokerDidNotStart
 from fixtures.launchers.nodes import StartableNode
+from fixtures.polling import poll_until
 from tests.fixtures.scripted_server import closed_port
 
 
@@ -36,7 +37,7 @@ def test_failure_keeps_what_was_seen() -> None:
     watch = Watch(newest_version=0)
 
     def fails(_watched: WatchedNodes, _nodes: Sequence[StartableNode]) -> None:
-        assert wait_until(lambda: watch.last(1, "plaintext") is not None, limit_s=10)
+        assert poll_until(lambda: watch.last(1, "plaintext") is not None, True, limit_s=10)
         raise BrokerDidNotStart("node 1 has ended")
 
     with closed_port() as address:
