@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fixtures.artefacts.schema_jars import clients_jar
-from reference_model.profiles.profile import RECORDED_RELEASES, line_of, profile_of
-from reference_model.profiles.release_tables import patch_releases, stand_in
+from reference_model.profiles.profile import profile_of
 from workflows.patch_releases.__main__ import listed_versions
 from workflows.patch_releases.comparison import difference, recorded_equals
 
@@ -28,41 +27,6 @@ def test_recorded_releases_of_a_line_are_compared() -> None:
         "JoinGroup on the broker listener: 2-9 in 4.0.0, 0-9 in 4.0.2",
     ]
     assert [*difference("4.0.2", listed, ["4.0.0", "4.0.2"])] == []
-
-
-def test_each_compared_release_stands_for_a_recorded_one_of_its_line() -> None:
-    """The file has every published patch release that was not recorded, and nothing else."""
-    assert patch_releases()["4.0.1"] == "4.0.2"
-    for release, same in patch_releases().items():
-        assert same in RECORDED_RELEASES
-        assert release not in RECORDED_RELEASES
-        assert line_of(release) == line_of(same)
-
-
-@pytest.mark.parametrize(
-    ("asked", "release", "sentence"),
-    [
-        ("4.0.0", "4.0.0", ""),
-        ("4.0", "4.0.2", ""),
-        ("0.10.2", "0.10.2.2", ""),
-        ("4.0.1", "4.0.2", "4.0.1 was not recorded; its message schemas list the same versions as those of 4.0.2."),
-        ("4.0.9", "4.0.2", "4.0.9 was not recorded; 4.0.2, the newest recorded release of its line, stands for it."),
-        ("99.0", "", ""),
-        ("", "", ""),
-        ("4", "", ""),
-        ("²", "", ""),
-        ("٣.9", "", ""),
-        ("3.x", "", ""),
-        ("3.", "", ""),
-        ("3..9", "", ""),
-        ("3.9.x", "", ""),
-        ("3.9.2\n", "", ""),
-        ("3.9.2.1", "", ""),
-        ("0.10.2.2.1", "", ""),
-    ],
-)
-def test_a_release_without_a_table_has_a_stand_in(asked: str, release: str, sentence: str) -> None:
-    assert stand_in(asked) == (release, sentence)
 
 
 @pytest.mark.slow

@@ -9,12 +9,21 @@ from uuid import UUID
 import pytest
 
 from fixtures.scripted_broker.playing import Play
+from fixtures.under_test import in_memory_client
 from fixtures.under_test.in_memory_client import play_in_memory
+from reference_model.clients.model.client_connections import Link
+from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import TRANSACTIONS, Answer, ConnectionScript, Script, Table, one_node
 from reference_model.clients.scripts.transaction_steps import PRODUCER_ID, transaction_response
 from reference_model.profiles.known_apis import label_of
 from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, CONTROL, transacting
-from wire.api_keys import ADD_OFFSETS_TO_TXN_KEY, ADD_PARTITIONS_TO_TXN_KEY, END_TXN_KEY, FIND_COORDINATOR_KEY
+from wire.api_keys import (
+    ADD_OFFSETS_TO_TXN_KEY,
+    ADD_PARTITIONS_TO_TXN_KEY,
+    END_TXN_KEY,
+    FIND_COORDINATOR_KEY,
+    INIT_PRODUCER_ID_KEY,
+)
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
 from wire.message_schemas import message_from
@@ -82,6 +91,29 @@ def test_transaction_fails_without_one_of_its_apis(api_key: int, detail: str) ->
     """An error names the API that the broker lacks."""
     lacking = Answer(table=Table(removed=(api_key,)))
     assert one_transaction(lacking).result.detail == detail
+
+
+REFUSED = "0000000b 00 00000000 0035 ffffffffffffffff ffff 00"
+"""A response to InitProducerId v5 with TRANSACTIONAL_ID_AUTHORIZATION_FAILED."""
+
+
+@pytest.mark.parametrize(
+    ("response", "detail"),
+    [
+        pytest.param(REFUSED, "BrokerError: InitProducerId v5: the broker responded with error 53", id="error"),
+        pytest.param("0000000b 00 00", "Nonsense: InitProducerId: ", id="malformed"),
+    ],
+)
+def test_transaction_fails_with_one_of_its_responses(
+    response: str, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class AnsweredSo(ModelClient):
+        def exchange(self, link: Link, api_key: int, version: int, body: bytes, header_version: int) -> bytes:
+            received = super().exchange(link, api_key, version, body, header_version)
+            return bytes.fromhex(response) if api_key == INIT_PRODUCER_ID_KEY else received
+
+    monkeypatch.setattr(in_memory_client, "client_class", lambda: AnsweredSo)
+    assert one_transaction(AT_LEVEL_2).result.detail.startswith(detail)
 
 
 def test_scripted_broker_serves_no_transaction_otherwise() -> None:

@@ -13,6 +13,7 @@ from reference_model.broker.model.state_machine import ReferenceBroker
 from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from strategies.api_versions import build_request
+from strategies.field_values import Software
 from strategies.other_apis import METADATA
 from tests.reference_model.broker.release_lines import IDENTITY
 from wire.frames import encode_frame
@@ -46,6 +47,10 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
         pytest.param(encode_frame(bytes.fromhex(f"{FLEXIBLE} 0001 61 00 00 0231 00")), id="null-name"),
         pytest.param(2 * METADATA.data, id="another-api"),
         pytest.param(build_request(version=1, client_id="a" * 40).data, id="long-client-id"),
+        pytest.param(
+            build_request(version=3).data + build_request(version=3, software=Software("-", "1")).data,
+            id="name-that-is-refused-later",
+        ),
     ],
 )
 def test_no_defect_crashes(data: bytes) -> None:

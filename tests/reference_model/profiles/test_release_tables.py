@@ -1,0 +1,66 @@
+"""Releases, their levels, and the recorded ones that stand for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_model.profiles.profile import KRAFT, RECORDED_RELEASES, ZOOKEEPER, line_of
+from reference_model.profiles.release_tables import level_refusal, patch_releases, stand_in
+
+
+def test_each_compared_release_stands_for_a_recorded_one_of_its_line() -> None:
+    """The file has every published patch release that was not recorded, and nothing else."""
+    assert patch_releases()["4.0.1"] == "4.0.2"
+    for release, same in patch_releases().items():
+        assert same in RECORDED_RELEASES
+        assert release not in RECORDED_RELEASES
+        assert line_of(release) == line_of(same)
+
+
+@pytest.mark.parametrize(
+    ("asked", "release", "sentence"),
+    [
+        ("4.0.0", "4.0.0", ""),
+        ("4.0", "4.0.2", ""),
+        ("0.10.2", "0.10.2.2", ""),
+        ("4.0.1", "4.0.2", "4.0.1 was not recorded; its message schemas list the same versions as those of 4.0.2."),
+        ("4.0.9", "4.0.2", "4.0.9 was not recorded; 4.0.2, the newest recorded release of its line, stands for it."),
+        ("99.0", "", ""),
+        ("", "", ""),
+        ("4", "", ""),
+        ("²", "", ""),
+        ("٣.9", "", ""),
+        ("3.x", "", ""),
+        ("3.", "", ""),
+        ("3..9", "", ""),
+        ("3.9.x", "", ""),
+        ("3.9.2\n", "", ""),
+        ("3.9.2.1", "", ""),
+        ("0.10.2.2.1", "", ""),
+    ],
+)
+def test_a_release_without_a_table_has_a_stand_in(asked: str, release: str, sentence: str) -> None:
+    assert stand_in(asked) == (release, sentence)
+
+
+NEEDS_KRAFT = "X cannot run at an older level: that needs a release with KRaft since 3.4"
+
+
+@pytest.mark.parametrize(
+    ("release", "quorum", "level", "refusal"),
+    [
+        ("4.4.0", KRAFT, "3.9", ""),
+        ("3.9.2", ZOOKEEPER, "3.5", NEEDS_KRAFT),
+        ("2.4.1", None, "2.3", NEEDS_KRAFT),
+        (
+            "3.5.2",
+            KRAFT,
+            "9.9",
+            "X cannot run at level '9.9'; it can at 3.3, 3.4, and at its own without -at-9.9",
+        ),
+    ],
+)
+def test_a_release_runs_at_the_levels_of_older_lines(
+    release: str, quorum: str | None, level: str, refusal: str
+) -> None:
+    assert level_refusal("X", release, quorum, level) == refusal
