@@ -171,7 +171,13 @@ def _found_in_memory(model: str, names: Sequence[str], *, seeds: int, jobs: int,
 
 @click.command()
 @click.argument("patterns", metavar="[DEFECT]...", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="the processors of the machine",
+    help="number of processes at the same time",
+)
 @click.option(
     "--seeds",
     type=click.IntRange(1),

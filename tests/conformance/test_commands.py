@@ -56,6 +56,27 @@ def test_targets_that_nobody_has_tried_say_so() -> None:
         assert ("older than ApiVersions" in notes[target.id]) != target.handshake
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "changes no-such",
+        "explain no-such",
+        "learn no-such",
+        "life no-such",
+        "matrix no-such",
+        "matrix --clients no-such",
+        "mutation no-such",
+        "pin-artefacts no-such",
+        "record-tables no-such",
+        "start no-such",
+        "upgrade no-such 4.4.0",
+        "watch --for no-such --request-log no-log",
+    ],
+)
+def test_every_command_ends_with_4_for_an_unknown_name(command: str) -> None:
+    assert "no-such" in output_of(*command.split(), status=UNKNOWN_NAME)
+
+
 def test_planted_defects_are_listed_when_asked_for() -> None:
     """`targets --defects` ends with every reference broker, each with its defect."""
     lines = output_of("targets", "--defects").splitlines()

@@ -5,8 +5,10 @@ They are the clauses, what the model of a broker leaves open, and the commands w
 
 from __future__ import annotations
 
+import argparse
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 import click
@@ -16,6 +18,7 @@ from conformance.__main__ import main as console_script
 from conformance.commands.command_list import GROUPS
 from conformance.commands.judge import OF_PYTEST
 from conformance.commands.suite_options import suite_options
+from fixtures.model_processes.server import option_parser
 from reference_model.broker.rules.reaction import Choice
 from reports.wording.markdown_table import markdown_table
 
@@ -30,6 +33,10 @@ VARIABLES: Mapping[str, str] = {
     "NO_COLOR": "no colours in the terminal",
 }
 """The variables of the environment that users set."""
+
+PASSED_ON = ("--launcher", "--tier")
+"""The options of the suite that other commands than `judge` have under the same name and meaning."""
+PRINTED_WIDTH = 100
 
 
 def clause_list() -> Iterator[str]:
@@ -85,7 +92,11 @@ def _command_lines(command: click.Command, path: str, mark: str) -> Iterator[str
             yield f"```text\n{paragraph[2:]}\n```\n"
         else:
             yield f"{' '.join(paragraph.split())}\n"
-    of_suite = {option.name: option.help for option in suite_options()}
+    if command.name == "reference-broker":
+        parser = option_parser()
+        parser.formatter_class = partial(argparse.HelpFormatter, width=PRINTED_WIDTH)
+        yield f"```text\n{parser.format_help()}```\n"
+    of_suite = {option.name: option.help for option in suite_options() if option.name in PASSED_ON}
     options = {
         _usage(option): _meaning(option, of_suite)
         for option in command.params
@@ -109,7 +120,10 @@ def _usage(option: click.Option) -> str:
 def _meaning(option: click.Option, of_suite: Mapping[str, str]) -> str:
     """Return what an option does; an option of the suite that a command passes on needs no text of its own."""
     text = option.help or of_suite[option.opts[0]]
-    return f"{text} (default: {option.default})" if option.show_default else text
+    if not option.show_default:
+        return text
+    default = option.show_default if isinstance(option.show_default, str) else option.default
+    return f"{text} (default: {default})"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
