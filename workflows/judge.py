@@ -138,8 +138,9 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
     for name in ("read-only", "strict-should", "client-unconfined"):
         options += [f"--{name}"] if _is_true(environment, name) else []
     workspace = _workspace(environment)
-    if given(environment, "expectations"):
-        options += ["--expectations", str(workspace / given(environment, "expectations"))]
+    for name in ("expectations", "baseline"):
+        if given(environment, name):
+            options += [f"--{name}", str(workspace / given(environment, name))]
     runs = workspace / (given(environment, "runs") or "kafka-conformance-runs")
     return [*options, "--runs", str(runs)]
 

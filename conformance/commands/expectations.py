@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,38 +12,14 @@ import click
 from clauses.catalogue import Role
 from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.options import FOLDER
-from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from conformance.failures.stored_failures import NoStoredFailure, read_failure
+from fixtures.registry.failure_patterns import match_for
 from reports.records import VIOLATED_VERDICTS, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header, run_verdicts
 from reports.run_folders.refused_runs import RunRefused
 
 DAYS_UNTIL_STALE = 90
-_CHANGING = re.compile(r"(?<![\w.-])(?:-?\d+(?:\.\d+)?|(?:0x)?[0-9a-f]{8,})(?!\.\d|[\w-])")
-_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
-
-
-def match_for(failure: StoredFailure) -> str:
-    """Return a regular expression that matches a failure's first line, with any numbers."""
-    parts = _CHANGING.split(failure.first_line)
-    numbers = map(_pattern_of, _CHANGING.findall(failure.first_line))
-    pattern = _escaped(parts[0])
-    for number, part in zip(numbers, parts[1:], strict=True):
-        pattern += number + _escaped(part)
-    return f"^{pattern}"
-
-
-def _pattern_of(number: str) -> str:
-    if "." in number:
-        return r"-?\d+\.\d+"
-    # Eight digits may be hexadecimal ones the next time.
-    is_hex = len(number) > 7 and not number.startswith("-")
-    return "[0-9a-fx]+" if is_hex else r"-?\d+"
-
-
-def _escaped(text: str) -> str:
-    """Escape only the special characters of regular expressions, so that the pattern stays readable."""
-    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def entries_for(folder: Path, today: date) -> Mapping[str, str]:
@@ -66,7 +41,7 @@ def entries_for(folder: Path, today: date) -> Mapping[str, str]:
     for path in sorted(folder.glob("failures/*/failure.json")):
         failure = read_failure(path)
         if CellKey(failure.clause, failure.target, failure.listener) in violated:
-            entry_key = (failure.target, failure.clause, match_for(failure))
+            entry_key = (failure.target, failure.clause, match_for(failure.first_line))
             seen.setdefault(entry_key, set()).add(failure.listener)
     entries: dict[str, str] = {}
     for (target, clause, match), listeners in seen.items():

@@ -13,6 +13,7 @@ import pytest
 
 from clauses import marks
 from clauses.catalogue import catalogue
+from conformance.engine.baseline_update import update_baseline
 from conformance.engine.hypothesis_profiles import load_profile, own_seed, recorded_seed
 from conformance.engine.planning import (
     checks_of,
@@ -44,6 +45,8 @@ from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
+_BASELINE = pytest.StashKey[str]()
+"""What was written into the baseline, in one sentence."""
 _OF_OTHERS = pytest.StashKey[set[Path]]()
 """The folders of the properties of other roles than that of the run."""
 
@@ -242,10 +245,31 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         compare_declarations(session.config, recorder)
+    if recorder is not None and session.config.getoption("--update-baseline"):
+        is_whole = not recorder.stopped and exitstatus not in ENDED_EARLY
+        written = (
+            _updated_baseline(session.config, recorder) if is_whole else "not written, because the run is not whole"
+        )
+        session.config.stash[_BASELINE] = written
     result = yield
     if recorder is not None and not recorder.stopped:
         keep_exit_status()
     return result
+
+
+def _updated_baseline(config: pytest.Config, recorder: RunRecorder) -> str:
+    (target,) = {each.target.id: each.target for each in role_of_run(config).choose()}.values()
+    try:
+        return update_baseline(config.getoption("--baseline"), recorder, target)
+    except OSError as error:
+        return f"could not be written: {error}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was written into the baseline."""
+    written = terminalreporter.config.stash.get(_BASELINE, "")
+    if written:
+        terminalreporter.write_line(f"baseline: {written}")
 
 
 def compare_declarations(config: pytest.Config, recorder: RunRecorder) -> None:

@@ -68,6 +68,7 @@ def options(**inputs: str) -> list[str]:
             {"broker": "a", "expectations": "ci/known.toml", "strict_should": "false"},
             ["--broker", "a", "--expectations", f"{WORKSPACE}/ci/known.toml"],
         ),
+        ({"broker": "a", "baseline": "ci/known.txt"}, ["--broker", "a", "--baseline", f"{WORKSPACE}/ci/known.txt"]),
         (
             {"client_command": "./c {bootstrap}", "client_unconfined": "true"},
             ["--client-cmd", "./c {bootstrap}", "--client-unconfined"],
@@ -81,6 +82,7 @@ def options(**inputs: str) -> list[str]:
         "image",
         "options",
         "expectations",
+        "baseline",
         "client",
     ],
 )

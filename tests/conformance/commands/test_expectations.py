@@ -5,13 +5,11 @@ from __future__ import annotations
 import tomllib
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from conformance.commands.expectations import entries_for, expectations, match_for
-from conformance.failures.stored_failures import StoredFailure
+from conformance.commands.expectations import entries_for, expectations
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from reports.run.judged_examples import CellKey
@@ -25,20 +23,6 @@ CLAUSE = "KIP-482.tags-ascending-in-answers"
 
 
 TARGET_FILE = 'implementation = "x"\nrelease = "1.0"\nlisteners = ["plaintext"]\n'
-
-
-def test_match_is_narrow_and_heeds_no_number() -> None:
-    """The pattern matches the same sentence with other numbers, and no other sentence."""
-
-    def failure(message: str) -> StoredFailure:
-        texts: dict[str, Any] = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
-        return StoredFailure(**texts, message=message, example="", sent={}, needs_earlier_requests=False)
-
-    pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
-    assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
-    assert match_for(failure("got -1234567 of 12345678")) == r"^got -?\d+ of [0-9a-fx]+"
-    pattern = match_for(failure("by 4.4.0: 24 requests in 1.2 s, 20 per second"))
-    assert pattern == r"^by 4\.4\.0: -?\d+ requests in -?\d+\.\d+ s, -?\d+ per second"
 
 
 def test_smallest_entry_waits_for_a_reason(defects_run: SuiteRun, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class ToyRole(RoleInRun[InMemoryBroker]):
 
     def choose(self) -> Sequence[ChosenToy]:
         """Return the models that the command line names."""
-        targets = map(reference_target, self.config.getoption("--toy"))
+        targets = [reference_target(name) for name in self.config.getoption("--toy")]
         return [ChosenToy(each) for each in with_given_declarations(self.config, targets)]
 
     @classmethod
