@@ -265,6 +265,7 @@ def _updated_baseline(config: pytest.Config, recorder: RunRecorder) -> str:
         return f"could not be written: {error}"
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was written into the baseline."""
     written = terminalreporter.config.stash.get(_BASELINE, "")
