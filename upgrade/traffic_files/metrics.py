@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from reference_model.profiles.known_apis import known_apis
 from reports.wording.escaping import cut, one_line
+from reports.wording.verdict_labels import some_of
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
 from upgrade.request_kinds import BROKERS_LEFT_OUT, is_between_brokers
 from upgrade.traffic_files.metrics_pages import CountedRequest, read_page
@@ -35,7 +37,6 @@ SILENCE_LIMIT_S = 20.0
 """How long a server may send nothing, before the page and inside it."""
 _CHUNK_BYTES = 256 * 1024
 _FETCHED_BYTES = 1024
-"""A server that sends less than this in `READ_LIMIT_S` keeps the reader longer."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 """A user and a password in an address, which no sentence repeats."""
 _ONLY_REQUESTS = "read/kafka.network:type=RequestMetrics,name=*RequestsPerSec,*"
@@ -44,6 +45,8 @@ _LIST_CONFIG_RESOURCES = "ListConfigResources"
 _OLD_NAME_OF_LIST_CONFIG_RESOURCES = "ListClientMetricsResources"
 """Brokers that know the new name count v0 under both."""
 _SHOWN_CHARACTERS = 40
+_MAX_NAMED = 5
+_UNKNOWN_APIS = "requests left out because no release of Kafka has an API of that name"
 _NAMES = {
     "FetchConsumer": "Fetch",
     "ElectPreferredLeaders": "ElectLeaders",
@@ -91,33 +94,45 @@ def read_metrics(sources: Sequence[str], observed: ObservedRequests) -> list[str
 
 def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequests) -> list[str]:
     """Add what a broker's page counts to observed requests, and return sentences about what was left out."""
-    left_out: dict[str, None] = {}
-    with_software = {_request(each) for each in counted if each.software_name is not None}
-    newest = _newest_served(counted)
     counted_elsewhere = set(_COUNTED_ELSEWHERE)
-    if any(each.request == _LIST_CONFIG_RESOURCES for each in counted):
+    names = {each.request for each in counted}
+    if _LIST_CONFIG_RESOURCES in names:
         counted_elsewhere.add(_OLD_NAME_OF_LIST_CONFIG_RESOURCES)
-    if not _PARTS_OF_FETCH & {each.request for each in counted}:
+    if not _PARTS_OF_FETCH & names:
         counted_elsewhere.remove(_FETCH)
-    for each, times in counted.items():
+    counted_here = {each: times for each, times in counted.items() if each.request not in counted_elsewhere}
+    most_exact: dict[tuple[int | None, int], tuple[bool, bool]] = {}
+    for each in counted_here:
+        request = _request(each)
+        most_exact[request] = max(_exactness(each), most_exact.get(request, (False, False)))
+    newest = _newest_served(counted)
+    left_out: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    for each, times in counted_here.items():
         api_key, api_version = _request(each)
-        is_named = each.software_name is not None
-        if each.request in counted_elsewhere:
-            continue
         if api_key is None:
-            shown = cut(one_line(each.request), _SHOWN_CHARACTERS)
-            left_out[f"requests left out because no release of Kafka has an API of that name: {shown}"] = None
+            unknown[cut(one_line(each.request), _SHOWN_CHARACTERS)] = None
             continue
         if is_between_brokers(api_key, api_version):
             left_out[BROKERS_LEFT_OUT] = None
             continue
         observed.note_served(api_key, api_version, newest[api_key])
-        is_counted_with_software = not is_named and (api_key, api_version) in with_software
         # Whoever asks for versions finds out by itself which version of ApiVersions is served.
-        if api_key != API_VERSIONS_KEY and not is_counted_with_software:
+        if api_key != API_VERSIONS_KEY and _exactness(each) == most_exact[api_key, api_version]:
             software = each.software_name, each.software_version
             observed.add(ClientIdentity(None, "", None, *software, is_group=True), api_key, api_version, times)
+    if unknown:
+        left_out[f"{_UNKNOWN_APIS}: {some_of(list(unknown), _MAX_NAMED)}"] = None
     return list(left_out)
+
+
+def _exactness(counted: CountedRequest) -> tuple[bool, bool]:
+    """Return how much a count says about its request; only the greatest value counts, so that no request counts twice.
+
+    A count with the software says most. Without it, the metric of all requests says more than that of deprecated ones,
+    if an exporter leaves out the labels of the software.
+    """
+    return counted.software_name is not None, not counted.is_deprecated
 
 
 def _newest_served(counted: Iterable[CountedRequest]) -> Mapping[int | None, int]:
@@ -128,7 +143,7 @@ def _newest_served(counted: Iterable[CountedRequest]) -> Mapping[int | None, int
     newest: dict[int | None, int] = {}
     for each in counted:
         api_key, api_version = _request(each)
-        newest[api_key] = max(newest.get(api_key, 0), api_version + (each.software_name is not None))
+        newest[api_key] = max(newest.get(api_key, 0), api_version + each.is_deprecated)
     return newest
 
 
@@ -146,7 +161,7 @@ def _requests_of(source: str) -> Counter[CountedRequest]:
     is_address = source.startswith(("http://", "https://"))
     shown = _CREDENTIALS.sub("", source)
     try:
-        page = b"".join(_fetched(source) if is_address else _read(Path(source)))
+        page = _fetched_in_time(source) if is_address else b"".join(_read(Path(source)))
         counted = read_page(page)
     except OSError as error:
         raise UnusableSource(f"cannot read the metrics {shown}: {error.strerror or error}") from error
@@ -163,6 +178,21 @@ def _requests_of(source: str) -> Counter[CountedRequest]:
 def _read(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         yield from _limited(iter(partial(file.read, _CHUNK_BYTES), b""))
+
+
+def _fetched_in_time(address: str) -> bytes:
+    """Return the page at an address, or give up after `READ_LIMIT_S`, however slowly its bytes come.
+
+    The limits of `requests` begin again with each byte. So a thread fetches the page, and ends with the program.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it is too large or too slow; to be read after the address.
+    """
+    try:
+        return UnwaitedThreads(1).submit(lambda: b"".join(_fetched(address))).result(READ_LIMIT_S)
+    except TimeoutError:
+        raise ValueError(f"takes longer than {READ_LIMIT_S:g} s; fetch the page into a file") from None
 
 
 def _fetched(address: str) -> Iterator[bytes]:

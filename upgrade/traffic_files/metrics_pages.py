@@ -53,12 +53,14 @@ class CountedRequest(NamedTuple):
         api_version: its version.
         software_name: the client's software; None if the metric does not say, and "unknown" if the client did not.
         software_version: its version.
+        is_deprecated: whether the metric counts only requests in deprecated versions. Another one counts them as well.
     """
 
     request: str
     api_version: int
     software_name: str | None = None
     software_version: str | None = None
+    is_deprecated: bool = False
 
 
 def read_page(page: bytes) -> Counter[CountedRequest]:
@@ -93,7 +95,7 @@ def _request_of(name: str, labels: Mapping[str, str]) -> CountedRequest | None:
     if "deprecated" not in words:
         return CountedRequest(labels["request"], int(version))
     software = labels.get("clientsoftwarename"), labels.get("clientsoftwareversion")
-    return CountedRequest(labels["request"], int(version), *software)
+    return CountedRequest(labels["request"], int(version), *software, is_deprecated=True)
 
 
 def _letters(name: str) -> str:

@@ -41,8 +41,8 @@ kafka_network_RequestMetrics_MeanRate{name="RequestsPerSec",request="Produce",ve
 kafka_server_BrokerTopicMetrics_Count{name="TotalFetchRequestsPerSec",topic="t"} 2.0
 jvm_memory_used_bytes{area="heap"} 1.0E8
 """
-OLD = CountedRequest("ListOffsets", 0, "old", "0.1")
-UNNAMED = CountedRequest("DescribeConfigs", 0, "unknown", "unknown")
+OLD = CountedRequest("ListOffsets", 0, "old", "0.1", is_deprecated=True)
+UNNAMED = CountedRequest("DescribeConfigs", 0, "unknown", "unknown", is_deprecated=True)
 ALL_OLD = ClientIdentity(None, "", None, "old", "0.1", is_group=True)
 ALL_UNNAMED = ClientIdentity(None, "", None, "unknown", "unknown", is_group=True)
 ALL = ClientIdentity(None, "", is_group=True)
@@ -204,6 +204,26 @@ def test_deprecated_fetch_counts_once(tmp_path: Path) -> None:
     assert observed.requests(ALL_OLD) == {(1, 3): 2}
 
 
+ALL_LISTED = b'a{name="RequestsPerSec",request="ListOffsets",version="0"} 4\n'
+DEPRECATED = b'a{name="DeprecatedRequestsPerSec",request="ListOffsets",version="0"} 4\n'
+WITH_SOFTWARE = DEPRECATED.replace(b"}", b',clientSoftwareName="old",clientSoftwareVersion="0.1"}')
+
+
+@pytest.mark.parametrize(
+    ("page", "client"),
+    [
+        (ALL_LISTED + DEPRECATED, ALL),
+        (DEPRECATED, ALL),
+        (ALL_LISTED + DEPRECATED + WITH_SOFTWARE, ALL_OLD),
+    ],
+    ids=["in two metrics", "in that of deprecated ones alone", "once with its software"],
+)
+def test_deprecated_request_without_software_counts_once(tmp_path: Path, page: bytes, client: ClientIdentity) -> None:
+    """A rule of an exporter may leave out the labels of the software."""
+    observed, _ = observed_in(tmp_path, page)
+    assert {each: observed.requests(each) for each in observed.clients} == {client: {(2, 0): 4}}
+
+
 @pytest.mark.parametrize("new_name", [False, True], ids=["before 4.1", "since 4.1"])
 def test_old_name_of_list_config_resources_counts_once(tmp_path: Path, new_name: bool) -> None:
     """Brokers with the new name count v0 under both; older ones under the old one alone."""
@@ -276,6 +296,14 @@ def test_unknown_api_is_named(tmp_path: Path) -> None:
     assert sentences[-1] == "requests left out because no release of Kafka has an API of that name: Fly"
     _, sentences = observed_in(tmp_path, b'requests{request="\x1b[2J%s",version="0"} 4\n' % (b"n" * 99))
     assert sentences[-1].endswith(f": \\x1b[2J{'n' * 32}…")
+
+
+def test_unknown_apis_are_one_sentence(tmp_path: Path) -> None:
+    """Five of them have their names in it."""
+    page = "".join(f'requests{{request="Fly{number}",version="0"}} 4\n' for number in range(99))
+    _, sentences = observed_in(tmp_path, page.encode())
+    assert len(sentences) == len(LIMITS) + 1
+    assert sentences[-1].endswith("has an API of that name: Fly0, Fly1, Fly2, Fly3, Fly4 and 94 more")
 
 
 @pytest.mark.parametrize(
@@ -395,6 +423,27 @@ def test_slow_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = served(PAGE, announced=metrics.MAX_PAGE_BYTES, stalls=True)
     with web_server(answer) as address, pytest.raises(UnusableSource, match="takes longer than 0 s"):
         read_metrics([address], ObservedRequests())
+
+
+@pytest.mark.parametrize("begins", [False, True], ids=["in the head", "in the page"])
+def test_time_is_over_however_slowly_bytes_come(monkeypatch: pytest.MonkeyPatch, begins: bool) -> None:
+    """Each byte comes before the limit for silence, also inside a line of the head."""
+    monkeypatch.setattr(metrics, "READ_LIMIT_S", 0.2)
+    is_over = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        if begins:
+            served(b"", announced=10_000)(handler)
+        with contextlib.suppress(OSError):
+            while not is_over.wait(0.02):
+                handler.wfile.write(b"#")
+
+    with web_server(drip) as address:
+        try:
+            with pytest.raises(UnusableSource, match=r"takes longer than 0\.2 s; fetch the page into a file"):
+                read_metrics([address], ObservedRequests())
+        finally:
+            is_over.set()
 
 
 def test_page_that_stalls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
