@@ -658,13 +658,22 @@ def recorded_log():
 NOT_RECOVERED = "no Metadata request after the broker healed"
 
 
+def recorded_misbehaviours():
+    """Return what the recorded client did wrong, as far as the wire shows it."""
+    return misbehaviours(recorded_log()) | ({NOT_RECOVERED} if "; not recovered" in SUMMARY else set())
+
+
+def can_show():
+    """Return whether a client that does again what was recorded ends this script with 1."""
+    return bool(recorded_misbehaviours()) or any(each.name in MESSAGE for each in signal.Signals)
+
+
 def compare(log, exit_word, recovered):
     """Say whether the recorded misbehaviour occurred; return the exit status."""
     recorded = recorded_log()
-    then, now = misbehaviours(recorded), misbehaviours(log)
-    if "; not recovered" in SUMMARY:
-        then.add(NOT_RECOVERED)
-        now |= set() if recovered else {NOT_RECOVERED}
+    then, now = recorded_misbehaviours(), misbehaviours(log)
+    if NOT_RECOVERED in then and not recovered:
+        now.add(NOT_RECOVERED)
     if SUMMARY:
         print(f"recorded: {SUMMARY}")
     for text in sorted(now):

@@ -43,6 +43,28 @@ def test_text_of_a_finding_is_complete(grid: Path) -> None:
         assert "python3 play_broker.py . --port 9092" in text
 
 
+LOOP = "0 18 0 - error_42 21"
+AN_ERROR_AND_METADATA = "0 18 0 - error_35 1"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "message", "ends_with_1"),
+    [
+        ([LOOP], "it asks again and again", True),
+        ([AN_ERROR_AND_METADATA, "0 3 1 - answer 1"], "Metadata v1 was sent as the error lists it", False),
+        ([AN_ERROR_AND_METADATA], "it gets no metadata\n1 request; not recovered", True),
+        ([], "SIGABRT ended the client", True),
+    ],
+)
+def test_text_promises_what_the_script_can_show(
+    recorded: list[str], message: str, ends_with_1: bool, grid: Path
+) -> None:
+    data, finding, facts = finding_in(grid, "loops", message=message)
+    text = finding_page(data, finding, {**facts, "play": {**facts["play"], "recorded": recorded}})
+    assert ("It ends with 1 if the client does the same again" in text) == ends_with_1
+    assert ("It ends with 2 even if the client does the same again" in text) == (not ends_with_1)
+
+
 def test_only_the_text_for_a_tracker_has_the_bytes(grid: Path) -> None:
     data, finding, facts = finding_in(grid, "silent")
     assert "request_api_key = 18" in tracker_text(data, finding, facts)

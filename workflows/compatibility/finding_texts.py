@@ -19,7 +19,7 @@ from reports.repeats import ONLY_ONE, FailureClass
 from reports.wording.escaping import markdown_code_block, markdown_text, one_line, piece_of_line
 from workflows.compatibility.data import Compatibility, Finding
 from workflows.compatibility.exchanges import exchange_text
-from workflows.compatibility.scripts import PLAYER, SENDER
+from workflows.compatibility.scripts import PLAYER, SENDER, player_can_show
 
 FOLDER = "docs/findings"
 _MAX_HEX = 600
@@ -34,6 +34,10 @@ LISTENERS = {
     "controller": "of the KRaft controller",
 }
 """What is special about a listener, for somebody who has to set up the same."""
+_PLAYER_SHOWS = (
+    "It ends with 1 if the client does the same again, and with 2 if it does something else, which may be right."
+)
+_PLAYER_CANNOT_SHOW = "It ends with 2 even if the client does the same again: by the requests alone it cannot say whether this failure came again. The suite can."
 Facts = Mapping[str, Any]
 """The data of a finding; empty if no failure is stored."""
 
@@ -188,7 +192,7 @@ def _again(finding: Finding, facts: Facts, files: _Files) -> Iterator[str]:
     if not _is_client(facts):
         yield from _against_the_broker(finding, facts, files, sentence)
     elif finding.script:
-        yield from _against_the_script(finding, files)
+        yield from _against_the_script(finding, facts, files)
     yield from _with_the_suite(files)
 
 
@@ -240,7 +244,7 @@ def _only_request(facts: Facts) -> str:
     return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MAX_HEX else ""
 
 
-def _against_the_script(finding: Finding, files: _Files) -> Iterator[str]:
+def _against_the_script(finding: Finding, facts: Facts, files: _Files) -> Iterator[str]:
     client = _client(finding)
     yield f"The broker is played by a script, with two files in one folder: {files.both(PLAYER)}. The script needs only Python:"
     commands = [*files.fetched(PLAYER, f"{finding.id}/{FACTS_FILE}"), f"python3 {PLAYER} . --port {_PORT}"]
@@ -248,7 +252,7 @@ def _against_the_script(finding: Finding, files: _Files) -> Iterator[str]:
     how = f" ({install_command(client)})" if client else ""
     lines = [
         f"Then run any program that uses the client{how} with the bootstrap server 127.0.0.1:{_PORT} and fetches metadata. "
-        "The script ends with 1 if the client does the same again, and prints what it sent."
+        f"The script prints what the client sent. {_PLAYER_SHOWS if player_can_show(facts) else _PLAYER_CANNOT_SHOW}"
     ]
     if client and client.driver:
         driver = f"drivers/{client.driver}"
