@@ -204,20 +204,21 @@ def merged(part: str) -> dict[Any, Any]:
 
 
 def united(part: str, mappings: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
-    """Return the entries of mappings, one of each proposal.
+    """Return the entries of mappings: one of each proposal, and before them one of the suite if it has such entries.
 
     Args:
         part: what the entries are, in the plural.
         mappings: the mappings.
 
     Raises:
-        ValueError: two proposals have an entry of the same name.
+        ValueError: two mappings have an entry of the same name.
     """
     entries: dict[Key, Value] = {}
     for each in mappings:
         twice = entries.keys() & each.keys()
         if twice:
-            raise ValueError(f"two proposals have {part} of the same name: {', '.join(sorted(map(str, twice)))}")
+            names = ", ".join(sorted(map(str, twice)))
+            raise ValueError(f"two {part} of the same name: {names}; a proposal has to use names that are free")
         entries |= each
     return entries
 

@@ -38,12 +38,12 @@ def assert_success_is_earned(client: ClientUnderTest, play: Play) -> None:
     """
     recording = play.recording
     is_seen = recording.all_requests == len(recording.requests)
-    if outcome_of(play) != OK or not is_seen or not _was_answered(client.healthy):
+    if outcome_of(play) != OK or not is_seen or not _got_metadata(client.healthy):
         return
-    assert _was_answered(play), "the client reports success, although no broker sent it metadata"
+    assert _got_metadata(play), "the client reports success, although no broker sent it metadata"
 
 
-def _was_answered(play: Play) -> bool:
+def _got_metadata(play: Play) -> bool:
     return any(each.api_key in CLUSTER_APIS and each.response for each in play.recording.requests)
 
 
@@ -92,7 +92,7 @@ def assert_every_success_is_earned(client: ClientUnderTest, play: Play) -> None:
             first answer have to fail.
         play: a play in which the client keeps asking.
     """
-    if play.recording.all_requests > len(play.recording.requests) or not _was_answered(client.healthy):
+    if play.recording.all_requests > len(play.recording.requests) or not _got_metadata(client.healthy):
         return
     unearned = _unearned_asks(play)
     # The latest play of the client stays the one that is judged.

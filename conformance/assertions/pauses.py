@@ -109,13 +109,13 @@ def _ways_to_send(sent: Request, pauses: int, *, with_unused: bool) -> Iterable[
     data = sent.data
     step = max(len(data) // (pauses + 1), 1)
     ends = [step * (index + 1) for index in range(pauses)]
-    yield [*_cut(sent, [*ends, len(data)])]
-    yield [*_cut(sent, [len(data) // 2] * pauses + [len(data)])]
+    yield [*_pieces(sent, [*ends, len(data)])]
+    yield [*_pieces(sent, [len(data) // 2] * pauses + [len(data)])]
     if with_unused:
-        yield [*_cut(sent, [0] * pauses + [len(data)])]
+        yield [*_pieces(sent, [0] * pauses + [len(data)])]
 
 
-def _cut(sent: Request, ends: Sequence[int]) -> Iterable[Request]:
+def _pieces(sent: Request, ends: Sequence[int]) -> Iterable[Request]:
     start = 0
     for end in ends:
         yield Request(data=sent.data[start:end], header=sent.header)

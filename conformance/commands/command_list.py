@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from proposals import proposed_commands
+from proposals import proposed_commands, united
 
 
 class ListedCommand(NamedTuple):
@@ -69,4 +69,4 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
     },
 }
 """The groups of commands in the order of the help."""
-COMMANDS = {name: each for group in GROUPS.values() for name, each in group.items()}
+COMMANDS = united("commands", GROUPS.values())

@@ -51,9 +51,10 @@ class _OneSentence:
         try:
             return (yield)
         except pytest.UsageError as error:
-            _, _, found = str(error).rpartition(": error: ")
-            sentence = found.partition("\n")[0] or str(error)
-            near = ", ".join(dict.fromkeys(_declared().nearest_options(sentence)))
+            _, _, problem = str(error).rpartition(": error: ")
+            sentence = problem.partition("\n")[0] or str(error)
+            of_pytest = [usage.partition(" ")[0] for usage in OF_PYTEST]
+            near = ", ".join(dict.fromkeys(_declared().nearest_options(sentence, of_pytest)))
             hint = f"nearest: {near}; " if near else ""
             raise WrongArguments(f"{sentence}; {hint}`kafka-conformance judge --help` lists all") from error
 

@@ -241,7 +241,7 @@ class _Display:
 @click.option("--tier", type=click.Choice([*map(str, Tier)]), default=Tier.STANDARD.value, show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
-@click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
+@click.option("--seed", "--hypothesis-seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
 @click.option(
     "--runs",
     type=click.Path(path_type=Path, file_okay=False),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,9 +52,18 @@ def suite_options() -> tuple[SuiteOption, ...]:
     return tuple(_option(name, attributes) for name, attributes in declared.attributes.items())
 
 
-def nearest_options(message: str) -> Iterator[str]:
-    """Yield the options of the suite that are nearest to those that a message calls unrecognized."""
-    known = [option.name for option in suite_options()]
+def nearest_options(message: str, of_pytest: Iterable[str]) -> Iterator[str]:
+    """Yield the options that are nearest to those that a message calls unrecognized.
+
+    An option that ends with the same word is near: `--hypothesis-seed` to `--seed`, which `matrix` calls it too.
+
+    Args:
+        message: pytest's.
+        of_pytest: names of options of pytest, in addition to those of the suite.
+    """
+    known = [*(option.name for option in suite_options()), *of_pytest]
     _, _, words = message.partition("unrecognized arguments: ")
     for word in words.split():
-        yield from difflib.get_close_matches(word.partition("=")[0], known)
+        name = word.partition("=")[0]
+        yield from (each for each in known if name.startswith("--") and each.endswith(name[1:]))
+        yield from difflib.get_close_matches(name, known)

@@ -192,14 +192,14 @@ def _repeats(
 ) -> Repeats:
     """Repeat a failure by what shows it; `too_slow` returns why the control is too slow to go on."""
     if evidence is ShownBy.BYTES:
-        return _repeats_of_bytes(again, too_slow)
+        return _repeats_by_bytes(again, too_slow)
     while True:
-        repeats = _repeats_in_time(again, too_slow)
+        repeats = _repeats_by_time(again, too_slow)
         if not repeats.too_slow or not pauses.wait():
             return repeats
 
 
-def _repeats_of_bytes(again: Callable[[], PlayedAgain], too_slow: Callable[[], str]) -> Repeats:
+def _repeats_by_bytes(again: Callable[[], PlayedAgain], too_slow: Callable[[], str]) -> Repeats:
     failed = repeats = missed = 0
     while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
         repeat = again()
@@ -214,7 +214,7 @@ def _repeats_of_bytes(again: Callable[[], PlayedAgain], too_slow: Callable[[], s
     return Repeats(used=Tally(failed, repeats))
 
 
-def _repeats_in_time(again: Callable[[], PlayedAgain], too_slow: Callable[[], str]) -> Repeats:
+def _repeats_by_time(again: Callable[[], PlayedAgain], too_slow: Callable[[], str]) -> Repeats:
     failed = repeats = 0
     while repeats < (PLAYS_IF_ALL_FAIL if failed == repeats else PLAYS_TO_ESTIMATE):
         if why := too_slow():

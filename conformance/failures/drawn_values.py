@@ -15,7 +15,7 @@ from uuid import UUID
 
 from conformance.assertions.items import Item
 from conformance.corpus.entries import CorpusEntry
-from proposals import merged
+from proposals import merged, united
 from reference_model.clients.scripts.script import (
     Answer,
     ConnectionScript,
@@ -68,7 +68,7 @@ class UnreadableValues(Exception):
 
 @cache
 def _known() -> Mapping[str, Callable[..., Any]]:
-    return {**merged("drawn_values"), **KNOWN}
+    return united("drawn values", (KNOWN, merged("drawn_values")))
 
 
 def read_values(text: str) -> Mapping[str, Any]:

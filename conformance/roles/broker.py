@@ -35,7 +35,7 @@ from conformance.engine.planning import note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
-from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, proposed_needs, unmet_by_suite
+from conformance.roles.role import FAILED_ELSEWHERE, Need, RoleInRun, unmet_by_suite, with_proposed_needs
 from conformance.roles.stored_targets import ReplayOptions, target_for
 from conformance.runs.run_identity import SUITE
 from fixtures.choosing.listeners import TARGETS, ListenerOfTarget
@@ -62,7 +62,7 @@ MORE_THAN_READING = "more_than_reading"
 named first, because other needs ask the target."""
 
 
-NEEDS: Mapping[str, Need[Broker]] = {
+NEEDS_OF_SUITE: Mapping[str, Need[Broker]] = {
     MORE_THAN_READING: Need(
         lambda broker: not broker.target.is_read_only,
         "the run is read-only, and this takes requests that do more than read: see --malformed",
@@ -167,8 +167,9 @@ NEEDS: Mapping[str, Need[Broker]] = {
         "the target has no plaintext listener to compare with",
         is_of_suite=True,
     ),
-    **proposed_needs("brokers"),
 }
+"""What the suite's own properties may need, by name."""
+NEEDS: Mapping[str, Need[Broker]] = with_proposed_needs("brokers", NEEDS_OF_SUITE)
 """The needs, by the name that the mark `needs` uses."""
 
 

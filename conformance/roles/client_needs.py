@@ -7,7 +7,7 @@ from functools import partial
 
 from conformance.assertions.client_moves import newest_api_versions, newest_metadata
 from conformance.assertions.transactions import does_transactions, heeds_levels, uses_transaction_v2
-from conformance.roles.role import Need, proposed_needs
+from conformance.roles.role import Need, with_proposed_needs
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.rules.moves import History
@@ -55,7 +55,7 @@ def _option(name: str, what: str, listener: str = "") -> tuple[str, Need[ClientU
     )
 
 
-NEEDS: Mapping[str, Need[ClientUnderTest]] = {
+NEEDS_OF_SUITE: Mapping[str, Need[ClientUnderTest]] = {
     "asks_versions": Need(partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"),
     "never_asks": Need(
         lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
@@ -116,8 +116,9 @@ NEEDS: Mapping[str, Need[ClientUnderTest]] = {
         heeds_levels,
         "the client looks at no level of transaction.version, which FEATURES.client-caps-by-level judges",
     ),
-    **proposed_needs("clients"),
 }
+"""What the suite's own properties may need, by name."""
+NEEDS: Mapping[str, Need[ClientUnderTest]] = with_proposed_needs("clients", NEEDS_OF_SUITE)
 """The needs, by the name that the mark `needs` uses."""
 
 

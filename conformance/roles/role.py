@@ -56,17 +56,18 @@ class Need(NamedTuple, Generic[T]):
     is_of_suite: bool = False
 
 
-def proposed_needs(folder: str) -> dict[str, Need[Any]]:
-    """Return what the properties of proposals may need, by name.
+def with_proposed_needs(folder: str, needs: Mapping[str, Need[Any]]) -> dict[str, Need[Any]]:
+    """Return what properties may need, those of proposals as well, by name.
 
     Args:
         folder: the name of the folder of the properties, such as "brokers".
+        needs: those of the suite.
 
     Raises:
-        ValueError: two proposals have a need of the same name.
+        ValueError: a proposal has a need with the name of another one.
     """
-    needs = united("needs", (of_proposal.get(folder, {}) for of_proposal in provided("needs")))
-    return {name: Need(*need) for name, need in needs.items()}
+    united_needs = united("needs", (needs, *(proposed.get(folder, {}) for proposed in provided("needs"))))
+    return {name: Need(*need) for name, need in united_needs.items()}
 
 
 def unmet_by_suite(needs: Mapping[str, Need[Any]]) -> frozenset[str]:

@@ -116,7 +116,7 @@ def evidence_of(failure: KeptFailure, max_lines: int = _MAX_DUMP_LINES) -> Itera
         yield Sentence("What the client runs:")
         yield CodeBlock(driver)
     if failure.hex_dump:
-        yield CodeBlock(_cut(failure.hex_dump, max_lines), "text")
+        yield CodeBlock(_first_lines(failure.hex_dump, max_lines), "text")
 
 
 def driver_of(failure: KeptFailure) -> str:
@@ -193,7 +193,7 @@ def marker(key: str) -> str:
     return key.replace("--", "-%2D").replace(">", "%3E")
 
 
-def _cut(text: str, max_lines: int) -> str:
+def _first_lines(text: str, max_lines: int) -> str:
     lines = text.rstrip("\n").split("\n")
     shown: list[str] = []
     size = 0

@@ -35,8 +35,7 @@ from conformance.clients import (
     test_success,
     test_tls,
 )
-from conformance.roles.client_needs import NEEDS, unmet_need
-from conformance.roles.role import proposed_needs
+from conformance.roles.client_needs import NEEDS, NEEDS_OF_SUITE, unmet_need
 from fixtures.client_processes.driver_process import DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
@@ -300,7 +299,7 @@ def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads
                     "uses_transaction_v2",
                     "heeds_levels",
                 },
-                *proposed_needs("clients"),
+                *NEEDS.keys() - NEEDS_OF_SUITE.keys(),
             },
             id="v4-with-tls",
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import proposals
-from conformance.roles.role import proposed_needs
+from conformance.roles.role import Need, with_proposed_needs
 from proposals import Proposal, claimed, merged, proposed_brokers, proposed_commands, provided
 from tests.conformance.suite_runs import REPOSITORY
 
@@ -74,7 +74,17 @@ def test_two_proposals_cannot_have_needs_of_one_name(monkeypatch: pytest.MonkeyP
     with_needs = Proposal(package=TOY, needs="needs:NEEDS")
     monkeypatch.setattr(proposals, "proposals", lambda: (with_needs, with_needs))
     with pytest.raises(ValueError, match="needs of the same name: a_driver"):
-        proposed_needs("clients")
+        with_proposed_needs("clients", {})
+
+
+def test_a_proposal_cannot_take_the_name_of_a_need_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposals, "proposals", lambda: (Proposal(package=TOY, needs="needs:NEEDS"),))
+    of_suite = {"a_driver": Need(bool, "the suite has no driver")}
+    with pytest.raises(
+        ValueError, match="two needs of the same name: a_driver; a proposal has to use names that are free"
+    ):
+        with_proposed_needs("clients", of_suite)
+    assert list(with_proposed_needs("brokers", of_suite)) == ["a_driver", "ping"]
 
 
 @pytest.mark.slow  # It imports most of the suite again, and writes a site

@@ -135,7 +135,7 @@ def _gravity(counts: Counts) -> tuple[bool, int, int, int]:
 
 def _product_row(family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> Sequence[str]:
     now = counts[newest]
-    worst = _cut(now.bugs[0].title, _MAX_WORST) if now.bugs else "none"
+    worst = _short_text(now.bugs[0].title, _MAX_WORST) if now.bugs else "none"
     if now.crashes:
         worst = f"**{CRASHES}**: {worst}"
     earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older)
@@ -149,7 +149,7 @@ def _clean(family: str, releases: Sequence[str]) -> str:
     return f"{family} {releases[-1]} to {releases[0]} ({len(releases)} versions)"
 
 
-def _cut(text: str, longest: int) -> str:
+def _short_text(text: str, longest: int) -> str:
     shortened = text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
     return markdown_text(shortened)
 
@@ -268,7 +268,7 @@ def _rule(data: Compatibility, finding: Finding) -> str:
 def _sentence(finding: Finding, longest_title: int) -> str:
     word = f"**{CRASHES}**: " if finding.crashes else ""
     title = _SUBJECT.sub("", finding.title)
-    return f"{word}[{_cut(title, longest_title)}]({FINDINGS}/{finding.id})"
+    return f"{word}[{_short_text(title, longest_title)}]({FINDINGS}/{finding.id})"
 
 
 def _versions(data: Compatibility, finding: Finding) -> str:

@@ -100,10 +100,14 @@ def test_long_choices_are_part_of_the_sentence() -> None:
 
 
 def test_mistyped_option_gets_the_nearest() -> None:
-    """Only what pytest calls unrecognized is compared with the suite's options."""
-    assert "--tier" in nearest_options("unrecognized arguments: --teir smoke")
-    assert "--broker" in nearest_options("unrecognized arguments: --brokr=x")
-    assert not list(nearest_options("argument --tier: invalid choice: 'much'"))
+    """Only what pytest calls unrecognized is compared with other options."""
+    assert "--tier" in nearest_options("unrecognized arguments: --teir smoke", [])
+    assert "--broker" in nearest_options("unrecognized arguments: --brokr=x", [])
+    assert not list(nearest_options("argument --tier: invalid choice: 'much'", []))
+    seed = "--hypothesis-seed"
+    assert next(nearest_options("unrecognized arguments: --seed 3", [seed])) == seed
+    assert next(nearest_options("unrecognized arguments: --hypothesis-sed=3", [seed])) == seed
+    assert seed not in nearest_options("unrecognized arguments: seed", [seed])
 
 
 @pytest.mark.parametrize(

@@ -426,3 +426,10 @@ def test_many_lines_are_cut_off_and_counted(failed_run: Path, monkeypatch: pytes
 def test_a_run_without_a_folder_has_no_findings() -> None:
     """The last lines of its output are shown instead."""
     assert lines_of(None) == []
+
+
+@pytest.mark.parametrize("option", ["--seed", "--hypothesis-seed"])
+def test_the_seed_has_the_name_that_judge_knows_as_well(option: str) -> None:
+    ran = CliRunner().invoke(matrix, [option, "-1"])
+    assert ran.exit_code == 2
+    assert "Invalid value for '--seed' / '--hypothesis-seed': -1" in ran.stderr
