@@ -149,10 +149,12 @@ def main(loops: int, quick: bool) -> None:
     runs = QUICK_RUNS if quick else RUNS
     with busy(loops), ThreadPoolExecutor(len(KINDS)) as side_by_side:
         every_found = list(side_by_side.map(judged_often, KINDS, [runs] * len(KINDS)))
-    for kind, found in zip(KINDS, every_found, strict=True):
-        missed += [f"{kind.name}: {verdict}" for verdict, was_busy in found if kind.misses(verdict, was_busy=was_busy)]
-        verdicts = Counter(verdict.value for verdict, _ in found)
-        slow = sum(was_busy for _, was_busy in found)
+    for kind, results in zip(KINDS, every_found, strict=True):
+        missed += [
+            f"{kind.name}: {verdict}" for verdict, was_busy in results if kind.misses(verdict, was_busy=was_busy)
+        ]
+        verdicts = Counter(verdict.value for verdict, _ in results)
+        slow = sum(was_busy for _, was_busy in results)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         table.add_row(kind.name, counts, f"{slow} of {runs}")
     Console().print(table)

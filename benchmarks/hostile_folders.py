@@ -89,9 +89,9 @@ def peak_gib(runs: Path, out: Path, *, refused: int) -> float:
     command = [sys.executable, "-m", "conformance", "roll-up", str(runs), "--out", str(out)]
     with peak_memory() as peak:
         run_quietly(command)
-    found = json.loads((out / REFUSED_FILE).read_text())
-    if len(found) != refused:
-        raise CannotWork(f"{len(found)} folders were refused in place of {refused}")
+    rows = json.loads((out / REFUSED_FILE).read_text())
+    if len(rows) != refused:
+        raise CannotWork(f"{len(rows)} folders were refused in place of {refused}")
     return peak.gib
 
 

@@ -157,8 +157,8 @@ def spark_cells(spark: SparkSession, runs: Path) -> pa.Table:
     return grid_cells(new.cells, chosen, cell_ages(state.transitions)).toArrow()
 
 
-def _check_equal(name: str, found: pa.Table, expected: pa.Table) -> None:
-    ours, theirs = by_key(name, found), by_key(name, expected)
+def _check_equal(name: str, table: pa.Table, expected: pa.Table) -> None:
+    ours, theirs = by_key(name, table), by_key(name, expected)
     wrong = [key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key)]
     if wrong:
         raise TablesDiffer(f"{len(wrong)} of {len(theirs)} rows of {name} differ, the first is {wrong[0]}")

@@ -66,8 +66,8 @@ def _check_given_once(ctx: click.Context, arguments: Sequence[str]) -> None:
     Raises:
         click.UsageError: one is.
     """
-    _, _, given = ctx.command.make_parser(ctx).parse_args([*arguments])
-    for option, times in Counter(given).items():
+    _, _, options = ctx.command.make_parser(ctx).parse_args([*arguments])
+    for option, times in Counter(options).items():
         if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
             takes_several = (option.metavar or "").endswith(",...")
             commas = ", with commas between several values" if takes_several else ""

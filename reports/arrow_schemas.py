@@ -124,15 +124,15 @@ def dictionary_columns(fields: Sequence[Column]) -> list[str]:
     return [column.name for column in fields if column.dictionary]
 
 
-def has_columns(found: pa.Schema, fields: Sequence[Column]) -> bool:
+def has_columns(schema: pa.Schema, fields: Sequence[Column]) -> bool:
     """Return whether a file has the columns of a record table, with their types; it may have others too.
 
     Args:
-        found: the file's schema.
+        schema: the file's schema.
         fields: for example `reports.record_columns.EXAMPLE_FIELDS`; only optional ones may be missing.
     """
-    expected = arrow_schema([each for each in fields if each.name in found.names or not each.optional])
-    known = [field for field in found if field.name in expected.names]
+    expected = arrow_schema([each for each in fields if each.name in schema.names or not each.optional])
+    known = [field for field in schema if field.name in expected.names]
     # Counted, as a file may name a column twice.
     return Counter((field.name, field.type) for field in known) == Counter(
         (field.name, field.type) for field in expected

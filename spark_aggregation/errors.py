@@ -103,5 +103,5 @@ def fault_of_disk(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno is not None:
         return sentence_of(error) if error.errno in DISK_FAULTS else None
     # The last one is the cause of the others.
-    lines = [found[0] for found in _LINE.finditer(str(error))]
+    lines = [match[0] for match in _LINE.finditer(str(error))]
     return _CLASS_NAMES.sub("", lines[-1]).strip() if lines else None

@@ -93,10 +93,10 @@ def command(
         raise click.UsageError("--rebuild needs --history")
     for path in (out, history, mutation, changes):
         check_path(path)
-    given = screened(runs)
+    folders = screened(runs)
     request = RollUpRequest(
-        roots=given.roots,
-        refused=given.refused,
+        roots=folders.roots,
+        refused=folders.refused,
         out=out,
         history=history,
         rebuild=rebuild,

@@ -99,22 +99,22 @@ def _judge(example: dict[str, object]) -> Iterator[dict[str, object]]:
     recorded = example["exchanges"]
     assert isinstance(recorded, list)
     exchanges = [RecordedExchange(**each) for each in recorded]
-    for found in differences(oracles, exchanges, clause=str(example["clause"])):
-        received = found.exchange.received
+    for difference in differences(oracles, exchanges, clause=str(example["clause"])):
+        received = difference.exchange.received
         yield {
             **facts,
-            "step": found.exchange.step,
-            "sent": found.exchange.sent.hex(),
-            "recorded_outcome": found.exchange.outcome,
+            "step": difference.exchange.step,
+            "sent": difference.exchange.sent.hex(),
+            "recorded_outcome": difference.exchange.outcome,
             "recorded_answer": None if received is None else received.hex(),
-            "allowed": found.allowed,
+            "allowed": difference.allowed,
         }
 
 
-def write_differences(found: DataFrame, out: Storage, name: str) -> None:
+def write_differences(rows: DataFrame, out: Storage, name: str) -> None:
     """Write differences as one file of JSON lines, sorted."""
     parts = f"{name}.parts"
-    ordered = found.coalesce(1).sortWithinPartitions(*_EXAMPLE, "step")
+    ordered = rows.coalesce(1).sortWithinPartitions(*_EXAMPLE, "step")
     ordered.write.mode("overwrite").option("ignoreNullFields", False).json(out.uri(parts))
     out.take_only_part(parts, name)
 
@@ -125,29 +125,29 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
 def command(runs: tuple[str, ...], out: str) -> None:
     """Judge the stored exchanges of run folders again, with today's oracle."""
     check_path(out)
-    given = screened(runs)
-    for run in given.refused:
+    folders = screened(runs)
+    for run in folders.refused:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)
-    if not given.roots:
+    if not folders.roots:
         raise click.UsageError("none of the given folders can be read")
     with disk_faults_explained("the differences could not be found and written"):
         if not is_uri(out):
             # Before Java starts, because Hadoop does not say why it cannot write.
             check_writable(Path(out).parent)
-        spark = start_session(quick=is_small(given.roots))
-        judged, found = _rejudge(spark, given.roots, out)
-    click.echo(json.dumps({"examples": judged, "differences": found}))
-    if found:
+        spark = start_session(quick=is_small(folders.roots))
+        judged, different = _rejudge(spark, folders.roots, out)
+    click.echo(json.dumps({"examples": judged, "differences": different}))
+    if different:
         sys.exit(1)
 
 
 def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
     ingested = ingest(spark, runs, empty_state(spark).known)
     examples = stored_examples(spark, runs, ingested.accepted).cache()
-    found = examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES)).cache()
+    rows = examples.mapInArrow(_judge_batches, from_arrow_schema(DIFFERENCES)).cache()
     folder, _, name = out.rpartition("/")
-    write_differences(found, Storage(spark, folder or "."), name)
-    return examples.count(), found.count()
+    write_differences(rows, Storage(spark, folder or "."), name)
+    return examples.count(), rows.count()
 
 
 if __name__ == "__main__":

@@ -153,17 +153,17 @@ def aggregate(spark: SparkSession, request: RollUpRequest) -> RollUpResult:
         HistoryMoved: another roll-up is adding to the history, or did so in the meantime.
         OSError: the folder of the history cannot be written to.
     """
-    given = given_tables(spark, mutation=request.mutation, changes=request.changes)
+    reports = given_tables(spark, mutation=request.mutation, changes=request.changes)
     if request.history is None:
-        return _rolled_up(spark, request, None, given)
+        return _rolled_up(spark, request, None, reports)
     with only_writer(request.history) if request.changes_history else nullcontext(False) as alone:
         history = RunHistory(spark, request.history, alone=alone)
         with history.writing():
-            return _rolled_up(spark, request, history, given)
+            return _rolled_up(spark, request, history, reports)
 
 
 def _rolled_up(
-    spark: SparkSession, request: RollUpRequest, history: RunHistory | None, given: GivenTables
+    spark: SparkSession, request: RollUpRequest, history: RunHistory | None, reports: GivenTables
 ) -> RollUpResult:
     """Load what is known, add the given runs to it, commit both, and make the tables; each happens once.
 
@@ -191,8 +191,8 @@ def _rolled_up(
         facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
     assert facts is not None
     out = Storage(spark, request.out)
-    inputs = {**dict.fromkeys(TABLES, _runs_sha256(state.runs)), **given.inputs_sha256}
-    write_tables({**roll_up(state, chosen, facts), **given.tables}, inputs, out)
+    inputs = {**dict.fromkeys(TABLES, _runs_sha256(state.runs)), **reports.inputs_sha256}
+    write_tables({**roll_up(state, chosen, facts), **reports.tables}, inputs, out)
     if history and request.keep_days is not None:
         history.drop_days(state)
     return result
@@ -251,9 +251,9 @@ def _result(ingested: Ingested) -> RollUpResult:
     )
     # Only folders with a refusal or a notice are collected on the driver: a few, even out of many.
     listed = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
-    found = read.agg(F.bool_or("counts").alias("any_new"), F.collect_list(listed).alias("listed")).first()
-    assert found is not None
-    named = [(local_path(each.folder), each) for each in sorted(found.listed, key=lambda r: r.folder)]
+    summary = read.agg(F.bool_or("counts").alias("any_new"), F.collect_list(listed).alias("listed")).first()
+    assert summary is not None
+    named = [(local_path(each.folder), each) for each in sorted(summary.listed, key=lambda r: r.folder)]
     lists = RunLists(
         refused=tuple(
             RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
@@ -262,7 +262,7 @@ def _result(ingested: Ingested) -> RollUpResult:
         ),
         notices=tuple(NoticedRun(folder=folder, notice=row.notice) for folder, row in named if row.notice is not None),
     )
-    return RollUpResult(any_new=bool(found.any_new), known_again=ingested.known_again, lists=lists)
+    return RollUpResult(any_new=bool(summary.any_new), known_again=ingested.known_again, lists=lists)
 
 
 def _catalogue_of_today() -> Column:

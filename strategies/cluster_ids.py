@@ -60,7 +60,7 @@ HALF_GIVEN = (Given.CLUSTER_ALONE, Given.NODE_ALONE)
 MISROUTED = (Given.WRONG_CLUSTER, Given.WRONG_NODE)
 
 
-def ids_given(given: Given, right: Ids) -> Ids:
+def ids_given(relation: Given, right: Ids) -> Ids:
     """Return ids with the given relation to the right ones."""
     assert right.cluster_id is not None
     return {
@@ -70,7 +70,7 @@ def ids_given(given: Given, right: Ids) -> Ids:
         Given.BOTH: right,
         Given.WRONG_CLUSTER: Ids(f"not {right.cluster_id}", right.node_id),
         Given.WRONG_NODE: Ids(right.cluster_id, right.node_id + 1),
-    }[given]
+    }[relation]
 
 
 def cluster_id_variants() -> st.SearchStrategy[str]:

@@ -68,4 +68,4 @@ class SecretHider:
         """Return bytes of the same length without the secrets."""
         if self._pattern is None:
             return data
-        return self._pattern.sub(lambda found: filler(len(found[0])), data)
+        return self._pattern.sub(lambda match: filler(len(match[0])), data)

@@ -119,11 +119,11 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, FoundCells]:
 
 
 def differences(
-    found: Mapping[str, FoundCells], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
+    cells: Mapping[str, FoundCells], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
 ) -> list[str]:
     """Return one line per difference."""
-    lines = [f"{target}: no complete run" for target in sorted(set(targets) - found.keys())]
-    for target, each in found.items():
+    lines = [f"{target}: no complete run" for target in sorted(set(targets) - cells.keys())]
+    for target, each in cells.items():
         now = each.verdicts
         known = expected.get(target, UNKNOWN)
         clauses = {*now.violated, *now.inconclusive, *known.violated, *known.inconclusive}
@@ -148,13 +148,13 @@ def read_expected(path: Path) -> dict[str, Verdicts]:
 @click.option("--write", is_flag=True, help="replace the entries of the judged targets")
 def main(runs: Path, expected: Path, targets: str, *, write: bool) -> None:
     """Compare what runs found with what is expected."""
-    found, wanted = found_in(runs), read_expected(expected)
+    cells, wanted = found_in(runs), read_expected(expected)
     if write:
-        wanted |= {target: wanted.get(target, UNKNOWN).updated(each.verdicts) for target, each in found.items()}
+        wanted |= {target: wanted.get(target, UNKNOWN).updated(each.verdicts) for target, each in cells.items()}
         entries = {target: asdict(entry) for target, entry in wanted.items()}
         expected.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
         return
-    lines = differences(found, wanted, targets=targets.split())
+    lines = differences(cells, wanted, targets=targets.split())
     for line in lines:
         click.echo(line, err=True)
     raise SystemExit(1 if lines else 0)

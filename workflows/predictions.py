@@ -136,12 +136,12 @@ def _tried(target: str, folder: Path, header: Header) -> TriedRelease | None:
 
 def _sent_in(folder: Path) -> Mapping[str, ObservedRequests]:
     """Return what each operation sent, as the proxy of `watch` reads it."""
-    found: dict[str, ObservedRequests] = {}
+    observed_by_clause: dict[str, ObservedRequests] = {}
     for file in sorted(folder.glob(EXCHANGE_FILES)):
         for row in parquet.read_table(file, columns=["clause", "sent"]).to_pylist():
-            observed = found.setdefault(row["clause"], ObservedRequests())
+            observed = observed_by_clause.setdefault(row["clause"], ObservedRequests())
             RequestHeaders(partial(_count, observed)).feed(row["sent"])
-    return found
+    return observed_by_clause
 
 
 def _count(observed: ObservedRequests, head: RequestHead) -> None:
@@ -149,10 +149,10 @@ def _count(observed: ObservedRequests, head: RequestHead) -> None:
     observed.add(client, head.api_key, head.api_version)
 
 
-def _table(found: Sequence[Compared]) -> Table:
+def _table(compared: Sequence[Compared]) -> Table:
     """Return how often each prediction came true."""
     table = Table("watched", "for", "predicted", "works", "fails", box=None)
-    counts = Counter((each.watched, each.release, each.predicted, each.works) for each in found)
+    counts = Counter((each.watched, each.release, each.predicted, each.works) for each in compared)
     for watched, release, predicted in sorted({key[:3] for key in counts}):
         works, fails = (str(counts[watched, release, predicted, each]) for each in (True, False))
         table.add_row(watched, release, predicted, works, fails)

@@ -33,8 +33,8 @@ def notes_of(version: str, changelog: str) -> str:
     headings = list(_HEADING.finditer(changelog))
     newest = headings[0] if headings else None
     if newest is None or newest["version"] != version:
-        found = newest["version"] if newest else "none"
-        raise CannotWork(f"the newest version in CHANGELOG.md is {found}, not {version}")
+        newest_version = newest["version"] if newest else "none"
+        raise CannotWork(f"the newest version in CHANGELOG.md is {newest_version}, not {version}")
     if not _DATE.fullmatch(newest["date"] or ""):
         raise CannotWork(f"CHANGELOG.md gives no date for {version}: write ## {version} (YYYY-MM-DD)")
     end = headings[1].start() if len(headings) > 1 else len(changelog)

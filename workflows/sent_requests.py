@@ -51,12 +51,12 @@ def sent_in(folders: Iterable[Path]) -> list[SentRange]:
 @click.argument("runs", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def main(runs: Path) -> None:
     """Write what clients sent in the operations of RUNS."""
-    found = sent_in(path.parent for path in sorted(runs.rglob(HEADER_FILE)))
+    ranges = sent_in(path.parent for path in sorted(runs.rglob(HEADER_FILE)))
     with FILE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(found)
-    click.echo(f"{len(found)} ranges of {len({each.client for each in found})} clients")
+        writer.writerows(ranges)
+    click.echo(f"{len(ranges)} ranges of {len({each.client for each in ranges})} clients")
 
 
 if __name__ == "__main__":

@@ -194,10 +194,10 @@ def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
     return None
 
 
-def _unless_in(clauses: Collection[str], what: str, found: AssertionError, clause: str) -> JudgedElsewhere | None:
+def _unless_in(clauses: Collection[str], what: str, failure: AssertionError, clause: str) -> JudgedElsewhere | None:
     if clause in clauses or not ABOUT_PLAIN_REQUESTS.isdisjoint(clauses):
         return None
-    problem = str(found).partition("\n")[0]
+    problem = str(failure).partition("\n")[0]
     return JudgedElsewhere(f"{what} fails in the same way: {problem} (judged by {clause})")
 
 

@@ -88,21 +88,21 @@ def _violation(broker: Broker, exchange: Exchange) -> ViolatedMust | None:
     return ViolatedMust(WELL_FORMED_NEVER_CLOSED, fault)
 
 
-def _confirmed_clause(broker: Broker, before: Before, exchange: Exchange, found: ViolatedMust) -> str | None:
+def _confirmed_clause(broker: Broker, before: Before, exchange: Exchange, violated: ViolatedMust) -> str | None:
     """Return the violated clause if a plainer request after the same requests shows the same violation.
 
     Return None if no plainer request shows it, or if a plain request alone does.
     """
-    if found.clause == WELL_FORMED_NEVER_CLOSED:
+    if violated.clause == WELL_FORMED_NEVER_CLOSED:
         # What a target may refuse it may close the connection for.
         before = before.only(lambda each: is_never_refused(broker, each))
     is_served = exchange.request.api_version <= broker.max_version
-    for request, clause in _plainer(exchange.request, found.clause, is_served=is_served):
+    for request, clause in _plainer(exchange.request, violated.clause, is_served=is_served):
         again = _violation(broker, before.exchange(broker, request))
-        if again is not None and again.clause == found.clause:
-            if found.clause == CORRELATION_ID_ECHOED and before.in_its_write:
+        if again is not None and again.clause == violated.clause:
+            if violated.clause == CORRELATION_ID_ECHOED and before.in_its_write:
                 return ANSWERS_IN_ORDER
-            return blamed_clause(broker, found) if clause == found.clause else clause
+            return blamed_clause(broker, violated) if clause == violated.clause else clause
     return None
 
 

@@ -152,31 +152,31 @@ def _fault_after(broker: Broker, before: Before, version: int, error: MalformedA
     return violation if violation is not None and _is_same_fault(violation.error, error) else None
 
 
-def _clause_after(broker: Broker, before: Before, version: int, error: MalformedAnswer, found: ViolatedMust) -> str:
+def _clause_after(broker: Broker, before: Before, version: int, error: MalformedAnswer, violated: ViolatedMust) -> str:
     """Return the clause that the fault of a plain request violates, given what came before it."""
     if not 0 <= version <= broker.max_version:
-        return found.clause
+        return violated.clause
     refused = before.only(lambda each: not 0 <= each.api_version <= broker.max_version)
     if _fault_after(broker, refused, version, error) is not None:
         return REVERT_TO_V0_ON_SAME_CONNECTION
-    if found.clause == NAMES_ACCEPTED:
+    if violated.clause == NAMES_ACCEPTED:
         with_ids = before.only(has_ids)
         if _fault_after(broker, with_ids, version, error) is None:
-            return found.clause
+            return violated.clause
         return NEITHER_GIVEN if version >= FIRST_VERSION_WITH_CLUSTER_CHECK else OLDER_VERSIONS_UNCHECKED
     # The clause about all versions is judged by single requests.
     is_old = 0 < version < FIRST_FLEXIBLE_VERSION
-    return SAME_TABLE_AT_EVERY_VERSION if is_old and error.fault is ResponseFault.UNDECODABLE else found.clause
+    return SAME_TABLE_AT_EVERY_VERSION if is_old and error.fault is ResponseFault.UNDECODABLE else violated.clause
 
 
-def _is_same_fault(found: AssertionError, error: MalformedAnswer) -> bool:
+def _is_same_fault(failure: AssertionError, error: MalformedAnswer) -> bool:
     """Return whether two responses have the same fault, and the same wrong error code if that is the fault."""
-    if not isinstance(found, MalformedAnswer) or found.fault is not error.fault:
+    if not isinstance(failure, MalformedAnswer) or failure.fault is not error.fault:
         return False
-    if found.fault is ResponseFault.OTHER_ERROR:
-        return error_code_of(found.exchange) is error_code_of(error.exchange)
-    is_missing = found.fault is ResponseFault.NO_ANSWER
-    return not is_missing or found.exchange.outcome is error.exchange.outcome
+    if failure.fault is ResponseFault.OTHER_ERROR:
+        return error_code_of(failure.exchange) is error_code_of(error.exchange)
+    is_missing = failure.fault is ResponseFault.NO_ANSWER
+    return not is_missing or failure.exchange.outcome is error.exchange.outcome
 
 
 def first_unanswered(broker: Broker, count: int) -> MalformedAnswer | None:

@@ -138,14 +138,14 @@ def _request_of(broker: Broker, kind: Earlier, correlation_id: int) -> Request |
     return build_request(version=version, correlation_id=correlation_id)
 
 
-def _with_ids(broker: Broker, given: Given, correlation_id: int) -> Request | None:
+def _with_ids(broker: Broker, relation: Given, correlation_id: int) -> Request | None:
     identity = broker.identity
     is_known = None not in (identity.cluster_id, identity.node_id)
     if not is_known or broker.max_version < FIRST_VERSION_WITH_CLUSTER_CHECK:
         return None
     assert identity.node_id is not None
     right = Ids(identity.cluster_id, identity.node_id)
-    return build_request_with(ids_given(given, right), correlation_id=correlation_id)
+    return build_request_with(ids_given(relation, right), correlation_id=correlation_id)
 
 
 def has_ids(request: Request) -> bool:

@@ -155,8 +155,8 @@ def lost_while_opening(broker: Broker, error: HarnessError) -> JudgedElsewhere |
     return None
 
 
-def _reason(broker: Broker, found: ConnectionsLost) -> JudgedElsewhere:
-    return LostWhileShared(found) if broker.is_shared else LostAtRandom(found)
+def _reason(broker: Broker, loss: ConnectionsLost) -> JudgedElsewhere:
+    return LostWhileShared(loss) if broker.is_shared else LostAtRandom(loss)
 
 
 def _can_be_opened(broker: Broker) -> bool:

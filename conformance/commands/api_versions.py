@@ -83,8 +83,8 @@ def api_versions(
     The exit status is 1 if a feature of --features needs an API of which all brokers share no suitable version, and 10
     if a broker could not be asked.
     """
-    given = [each for each in (bootstrap_server, bootstrap_controller, compare) if each]
-    if len(given) != 1:
+    sources = [each for each in (bootstrap_server, bootstrap_controller, compare) if each]
+    if len(sources) != 1:
         raise click.UsageError("give one of --bootstrap-server, --bootstrap-controller and --compare")
     if compare and (feature_file or client):
         raise click.UsageError("--features and --client ask about one cluster: leave out --compare")

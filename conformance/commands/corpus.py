@@ -90,11 +90,11 @@ def list_entries() -> None:
 def add(folders: tuple[Path, ...]) -> None:
     """Store the bytes sent in found failures, unless the corpus has them already."""
     with reported_as(InvalidFile, InvalidCorpus), reported_as(UnknownName, NoStoredFailure):
-        found = [entry for folder in folders for entry in read_failure(folder).entries()]
-        added = add_entries(CORPUS_FOLDER / FOUND_FILE, found)
+        entries = [entry for folder in folders for entry in read_failure(folder).entries()]
+        added = add_entries(CORPUS_FOLDER / FOUND_FILE, entries)
     for entry in added:
         click.echo(f"added {entry.name}: {len(entry.data)} bytes")
-    click.echo(f"{len(added)} of {len(found)} inputs were new")
+    click.echo(f"{len(added)} of {len(entries)} inputs were new")
 
 
 @corpus.command()

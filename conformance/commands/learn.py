@@ -148,12 +148,12 @@ def _targets(text: str, config: Path | None, *, may_be_elsewhere: bool) -> Seque
         reported_as(CouldNotTell, NotJudgeable),
     ):
         properties = read_properties(config) if config else {}
-        found = found_targets([given_listener(text, properties)], upstream=None, every_broker=False)
-    if any(map(is_elsewhere, found)) and not may_be_elsewhere:
+        targets = found_targets([given_listener(text, properties)], upstream=None, every_broker=False)
+    if any(map(is_elsewhere, targets)) and not may_be_elsewhere:
         raise click.UsageError(
             f"{text} is not on loopback: learning sends requests that no correct client sends; --malformed allows it"
         )
-    return found
+    return targets
 
 
 def _learn(
@@ -174,8 +174,8 @@ def _learn(
             if listener in wanted or not wanted:
                 begun_at = time.monotonic()
                 with status_line(f"learning {target.id} {listener}"):
-                    found = _learn_listener(launched, listener, size, extra_states)
-                yield *found, time.monotonic() - begun_at
+                    learned = _learn_listener(launched, listener, size, extra_states)
+                yield *learned, time.monotonic() - begun_at
 
 
 def _learn_listener(launched: LaunchedTarget, listener: str, size: str, extra_states: int) -> tuple[Learned, Listening]:

@@ -71,8 +71,8 @@ def finding_lines(run: TargetRun, verdicts: Verdicts, launcher: str = AUTO) -> I
     lines = [
         line
         for verdict in UNEXPECTED_VERDICTS
-        for key, found in verdicts.items()
-        if found is verdict
+        for key, verdict_of_cell in verdicts.items()
+        if verdict_of_cell is verdict
         for line in [
             f"{SYMBOLS[verdict]} {key.clause} ({key.listener}): {WORDS[verdict]}",
             *(reasons.get(key, ()) if verdict is Verdict.INCONCLUSIVE else seen.get(key, ())),
@@ -94,14 +94,14 @@ def _reasons(run: Path) -> Mapping[CellKey, list[str]]:
 
 def _seen(run: Path, launcher: str) -> Mapping[CellKey, list[str]]:
     seen: dict[CellKey, list[str]] = {}
-    given = [] if launcher == AUTO else ["--launcher", launcher]
+    options = [] if launcher == AUTO else ["--launcher", launcher]
     # A complete run folder is verified: every file is as it was written.
     for folder in sorted(run.glob("failures/*")):
         failure = read_failure(folder)
         if failure.leaves_open:
             continue
         key = CellKey(failure.clause, failure.target, failure.listener)
-        again = shlex.join(["kafka-conformance", "replay", str(folder), *given])
+        again = shlex.join(["kafka-conformance", "replay", str(folder), *options])
         line = shortened(f"  seen: {failure.first_line}", MAX_SEEN, complete_in=FACTS_FILE)
         seen.setdefault(key, []).extend([line, f"  again: {again}"])
     return seen

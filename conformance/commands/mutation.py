@@ -79,14 +79,14 @@ def selected_planted(patterns: Sequence[str]) -> Planted:
     for pattern in patterns or ("*",):
         model, plus, name = pattern.partition("+")
         of_one_model = plus and model in SUBJECTS
-        found = 0
+        matches = 0
         for each in [model] if of_one_model else SUBJECTS:
             matching = fnmatch.filter(SUBJECTS[each].faults, name if of_one_model else pattern)
             faults[each].update(dict.fromkeys(matching))
-            found += len(matching)
-        if not found and of_one_model:
+            matches += len(matching)
+        if not matches and of_one_model:
             raise UnknownName(f"no fault of {model} matches {name!r}")
-        if not found:
+        if not matches:
             # Its error names what is similar.
             selected_targets([f"{REFERENCE}+{pattern}"])
     return {model: list(names) for model, names in faults.items()}
@@ -105,14 +105,14 @@ def measured_score(planted: Planted, *, seeds: int, jobs: int, sockets: bool, qu
         )
     for model, names in planted.items():
         if names and model != REFERENCE:
-            found = _found_in_memory(model, names, seeds=seeds, jobs=jobs, quick=quick)
+            result = _found_in_memory(model, names, seeds=seeds, jobs=jobs, quick=quick)
             score = dataclasses.replace(
                 score,
                 clauses=[*score.clauses, *_in_catalogue(clauses_in_memory(SUBJECTS[model]))],
-                models={**score.models, model: found.reference},
-                kills=[*score.kills, *found.kills],
-                blames=[*score.blames, *found.blames],
-                kills_of_property={**score.kills_of_property, **found.kills_of_property},
+                models={**score.models, model: result.reference},
+                kills=[*score.kills, *result.kills],
+                blames=[*score.blames, *result.blames],
+                kills_of_property={**score.kills_of_property, **result.kills_of_property},
             )
     return dataclasses.replace(score, complete=complete, reaches=reaches)
 
@@ -128,8 +128,8 @@ def _score_of_brokers(
             folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
             kills = over_tcp.counted_kills(catches, seeds=seeds, jobs=jobs, quick=quick)
-    found = _found_in_memory(REFERENCE, names, seeds=seeds, jobs=jobs, quick=quick)
-    caught = dict(found.kills_of_property)
+    in_memory = _found_in_memory(REFERENCE, names, seeds=seeds, jobs=jobs, quick=quick)
+    caught = dict(in_memory.kills_of_property)
     if sockets:
         missing = all_properties().keys() - caught.keys()
         caught |= over_tcp.kills_by_property(blames, sorted(missing))
@@ -142,10 +142,10 @@ def _score_of_brokers(
     return Score(
         clauses=_in_catalogue({*judged, releases.CLAUSE}),
         reference=dataclasses.replace(
-            found.reference, violated={*found.reference.violated, *between.reference.violated}
+            in_memory.reference, violated={*in_memory.reference.violated, *between.reference.violated}
         ),
-        kills=[*found.kills, *between.kills, *kills],
-        blames=[*found.blames, *between.blames, *blames],
+        kills=[*in_memory.kills, *between.kills, *kills],
+        blames=[*in_memory.blames, *between.blames, *blames],
         kills_of_property=caught,
         seeds=seeds,
         complete=False,

@@ -348,8 +348,8 @@ def _violation_of(
     own = {mark.args[0] for mark in _marks_of(judged) if mark.name == marks.CLAUSE}
     if failure.clause in own or not all(map(is_of_model, own)) or not isinstance(target, Broker):
         return error
-    found = contradicted_must(target, error)
-    return None if found is None or found.clause != failure.clause else found.error
+    violated = contradicted_must(target, error)
+    return None if violated is None or violated.clause != failure.clause else violated.error
 
 
 def _body_for(judged: Callable[..., None], parameter: str, values: Collection[str]) -> Callable[..., None]:

@@ -111,8 +111,8 @@ def clients_with_operations(patterns: Sequence[str]) -> tuple[Client, ...]:
         InvalidFile: a file of the registry does not follow its schema.
     """
     with reported_as(InvalidFile, InvalidTargetFile), reported_as(UnknownName, UnknownClient):
-        found = select_clients(patterns or ("*",), RINGS)
-    with_operations = tuple(client for client in found if client.operations)
+        clients = select_clients(patterns or ("*",), RINGS)
+    with_operations = tuple(client for client in clients if client.operations)
     if not with_operations:
         raise UnknownName(f"none of these clients has operations: {', '.join(patterns)}")
     return with_operations

@@ -61,20 +61,20 @@ def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **asked:
     # The tables that are taken over as they are published.
     taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
     with blaming_grid(published):
-        found = list(differing_files(site))
+        differences = list(differing_files(site))
         folders = run_folders(runs)
-        found += differing_runs(site, folders)
+        differences += differing_runs(site, folders)
         with temporary_folder() as scratch:
             again, rendered = scratch / "grid", scratch / "site"
             if _rolled_up(runs, again, asked):
-                found += differing_rows(site, again, taken_over)
-                found += differing_lists(site, again, of_last_roll_up=with_history)
-                found += _differing_pages(site, again, rendered, taken_over)
+                differences += differing_rows(site, again, taken_over)
+                differences += differing_lists(site, again, of_last_roll_up=with_history)
+                differences += _differing_pages(site, again, rendered, taken_over)
             else:
-                found.append(NO_RUN)
-    for line in _lines(found, taken_over, len(folders)):
+                differences.append(NO_RUN)
+    for line in _lines(differences, taken_over, len(folders)):
         click.echo(line)
-    raise SystemExit(1 if found else 0)
+    raise SystemExit(1 if differences else 0)
 
 
 def _differing_pages(site: Path, again: Path, rendered: Path, taken_over: list[str]) -> list[GridDifference]:
@@ -104,8 +104,8 @@ def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | 
     return status == 0
 
 
-def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Iterator[str]:
-    yield from (f"{difference.part}: {difference.sentence}" for difference in found)
+def _lines(differences: list[GridDifference], taken_over: list[str], runs: int) -> Iterator[str]:
+    yield from (f"{difference.part}: {difference.sentence}" for difference in differences)
     for option in dict.fromkeys(GIVEN_TABLES[table] for table in taken_over):
         tables = ", ".join(table for table in taken_over if GIVEN_TABLES[table] == option)
         yield f"not compared, because --{option} is missing: {tables}"
@@ -113,9 +113,9 @@ def _lines(found: list[GridDifference], taken_over: list[str], runs: int) -> Ite
         f"not verified, but trusted: the {counted(runs, 'given run')} (that they are what a broker or client did, and where "
         "their folders lay), the pictures of machines, and this suite, which computes the grid again"
     )
-    if not found:
+    if not differences:
         yield "the published grid is correct: every compared file, run, row and page matches"
         return
-    counts = Counter(difference.part for difference in found)
+    counts = Counter(difference.part for difference in differences)
     parts = ", ".join(f"{count} in {part}" for part, count in counts.items())
-    yield f"the published grid does not match its runs: {counted(len(found), 'difference')} ({parts})"
+    yield f"the published grid does not match its runs: {counted(len(differences), 'difference')} ({parts})"

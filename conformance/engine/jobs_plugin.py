@@ -96,12 +96,12 @@ def _can_be_shared(session: pytest.Session) -> bool:
     return not is_over and bool(session.items) and are_of_listeners
 
 
-def _prepare(first: pytest.Item, given: int | None) -> int:
+def _prepare(first: pytest.Item, number: int | None) -> int:
     """Start and measure the target of the first property; return how many processes should judge it."""
     try:
         with fixtures_of(first):
             broker: Broker = first.funcargs["broker"]  # type: ignore[attr-defined]
-            jobs = fitting_jobs(broker) if given is None else given
+            jobs = fitting_jobs(broker) if number is None else number
             if jobs > 1:
                 broker.share()
                 _announce(first.config, broker, jobs)
@@ -110,7 +110,7 @@ def _prepare(first: pytest.Item, given: int | None) -> int:
             return jobs
     except (HarnessError, pytest.fail.Exception, pytest.skip.Exception):
         # The properties meet the same error, and report it.
-        return given or 1
+        return number or 1
 
 
 def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:

@@ -125,18 +125,18 @@ def repeat_plays(client: ClientUnderTest, examples: Sequence[FailingExample]) ->
     scripts = {number: script for number, each in enumerate(examples) if (script := _script(each))}
     # A round takes as long as its longest play, so those of one length come together.
     in_order = sorted(scripts, key=lambda number: scripts[number].timeout_ms)
-    found: dict[int, Repeats] = {}
+    repeats_by_number: dict[int, Repeats] = {}
     for first in range(0, len(scripts), SIDE_BY_SIDE):
         group = in_order[first : first + SIDE_BY_SIDE]
         left = group
         for _ in range(PLAYS_IF_ALL_FAIL):
             left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})
-        found |= {each: Repeats(used=Tally(PLAYS_IF_ALL_FAIL, PLAYS_IF_ALL_FAIL)) for each in left}
+        repeats_by_number |= {each: Repeats(used=Tally(PLAYS_IF_ALL_FAIL, PLAYS_IF_ALL_FAIL)) for each in left}
     pauses = Pauses(MAX_PAUSES)
     for number, script in scripts.items():
-        if number not in found:
-            found[number] = _repeat_alone(client, examples[number], script, pauses)
-    return [found.get(number) for number in range(len(examples))]
+        if number not in repeats_by_number:
+            repeats_by_number[number] = _repeat_alone(client, examples[number], script, pauses)
+    return [repeats_by_number.get(number) for number in range(len(examples))]
 
 
 def _script(example: FailingExample) -> Script | None:
@@ -157,10 +157,10 @@ def _recurring(client: ClientUnderTest, failures: Mapping[int, tuple[FailingExam
         number: _repeat(client, example, play)
         for (number, (example, _)), play in zip(failures.items(), plays, strict=True)
     }
-    found = {number: each.evidence for number, each in repeats.items() if not each.too_slow}
-    if ShownBy.TIME in found.values() and (was_slow or client.too_slow()):
-        return [number for number, evidence in found.items() if evidence is ShownBy.BYTES]
-    return [number for number, evidence in found.items() if evidence is not None]
+    evidence_by_number = {number: each.evidence for number, each in repeats.items() if not each.too_slow}
+    if ShownBy.TIME in evidence_by_number.values() and (was_slow or client.too_slow()):
+        return [number for number, evidence in evidence_by_number.items() if evidence is ShownBy.BYTES]
+    return [number for number, evidence in evidence_by_number.items() if evidence is not None]
 
 
 def _repeat_alone(client: ClientUnderTest, example: FailingExample, script: Script, pauses: Pauses) -> Repeats:

@@ -61,9 +61,9 @@ class InMemoryResult:
 def judged_in_memory(subject: Subject) -> dict[str, tuple[str, ...]]:
     """Return the clauses of every property that can judge a model, with some fault or none, by the property's name."""
     return {
-        name: found.clauses
-        for name, found in subject.properties().items()
-        if any(subject.applies(found, fault) for fault in ("", *subject.faults))
+        name: judged.clauses
+        for name, judged in subject.properties().items()
+        if any(subject.applies(judged, fault) for fault in ("", *subject.faults))
     }
 
 

@@ -174,15 +174,15 @@ def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
     for run, folder in folders.items():
         judged = {clause for name in run.properties for clause in properties[name].clauses}
         for defect in run.defects:
-            found = violations(folder, f"{REFERENCE}+{defect}")
+            pairs = violations(folder, f"{REFERENCE}+{defect}")
             breaks = tuple(clause for clause in DEFECTS[defect].breaks if clause in judged)
-            violated = {clause for clause, _ in found}
+            violated = {clause for clause, _ in pairs}
             blames.append(Blame(defect=defect, breaks=breaks, violated=violated, transport=TRANSPORT))
             catches += [
                 Catch(
                     clause=clause,
                     defect=defect,
-                    properties=tuple(sorted(name for each, name in found if each == clause)),
+                    properties=tuple(sorted(name for each, name in pairs if each == clause)),
                 )
                 for clause in breaks
                 if clause not in in_memory
@@ -192,9 +192,11 @@ def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
 
 def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> dict[str, int]:
     """Count for each property the defects that break its clauses and were caught over TCP."""
-    found = all_properties()
+    known_properties = all_properties()
     return {
-        name: sum(bool(set(found[name].clauses) & set(blame.breaks) & set(blame.violated)) for blame in blames)
+        name: sum(
+            bool(set(known_properties[name].clauses) & set(blame.breaks) & set(blame.violated)) for blame in blames
+        )
         for name in properties
     }
 

@@ -229,7 +229,7 @@ class _Judging:
         A rejected example does not count, and neither does a fault of another clause.
         """
         try:
-            target, found = self._subject.at(fault, listener), self.contradicted[fault]
-            return not holds(self.judged, target, values, contradicted=found)
+            target, contradicted = self._subject.at(fault, listener), self.contradicted[fault]
+            return not holds(self.judged, target, values, contradicted=contradicted)
         except (UnsatisfiedAssumption, JudgedElsewhere):
             return False

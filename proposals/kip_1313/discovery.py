@@ -189,9 +189,9 @@ def _in_words(tried: Iterable[TriedRequest]) -> str:
     return ", ".join(what if len(counts) == 1 else f"{what} {count} times" for what, count in counts.most_common())
 
 
-def write_figures(found: Sequence[Discovery], file: Path = RECORDED) -> None:
+def write_figures(discoveries: Sequence[Discovery], file: Path = RECORDED) -> None:
     """Replace the figures of these releases in a file; those of others stay."""
-    figures = {(each.release, each.quorum): each for each in (*read_figures(file), *found)}
+    figures = {(each.release, each.quorum): each for each in (*read_figures(file), *discoveries)}
     rows = sorted(figures.values(), key=lambda each: (release_order(each.release), each.quorum))
     with file.open("w", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines, lineterminator="\n")

@@ -90,11 +90,11 @@ def _problems_of_headers(newest: int, schema: Schema) -> Iterator[SchemaProblem]
         )
 
 
-def _differences(version: int, like: int, found: Body, expected: Body) -> Iterator[SchemaProblem]:
-    if found == expected:
+def _differences(version: int, like: int, body_of_release: Body, expected: Body) -> Iterator[SchemaProblem]:
+    if body_of_release == expected:
         return
-    names = [[field[0] for field in body] for body in (found, expected)]
-    changed = [field[0] for field, other in zip(found, expected, strict=False) if field != other]
+    names = [[field[0] for field in body] for body in (body_of_release, expected)]
+    changed = [field[0] for field, other in zip(body_of_release, expected, strict=False) if field != other]
     what = (
         f"its fields are {', '.join(names[0]) or 'none'}, and not {', '.join(names[1]) or 'none'}"
         if names[0] != names[1]

@@ -40,8 +40,8 @@ def _read(body: bytes, version: int) -> ApiVersionsResponse | None:
     except DecodeError:
         return None
     after_tags = body[end - CORRELATION_ID_BYTES :]
-    found = (_decoded(after_tags, layout) for layout in layouts)
-    return next((response for response in found if response is not None), None)
+    responses = (_decoded(after_tags, layout) for layout in layouts)
+    return next((response for response in responses if response is not None), None)
 
 
 _read_small = functools.lru_cache(maxsize=1024)(_read)

@@ -88,8 +88,8 @@ def differences(
     oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
 ) -> Iterator[DisallowedExchange]:
     """Yield the exchanges of one example that no oracle allows."""
-    found = [{each.exchange.step: each for each in _differences(oracle, exchanges, clause)} for oracle in oracles]
-    own, *others = found
+    by_oracle = [{each.exchange.step: each for each in _differences(oracle, exchanges, clause)} for oracle in oracles]
+    own, *others = by_oracle
     yield from (each for step, each in own.items() if all(step in other for other in others))
 
 

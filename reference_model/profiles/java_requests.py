@@ -62,8 +62,8 @@ def is_sent_by_clients(api_key: int, *, until: str = "") -> bool:
 @cache
 def _built() -> Mapping[str, frozenset[int]]:
     """Return the keys of the requests that the clients of each release build."""
-    found: dict[str, set[int]] = {}
+    keys_by_release: dict[str, set[int]] = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            found.setdefault(row["release"], set()).add(int(row["api_key"]))
-    return {release: frozenset(keys) for release, keys in found.items()}
+            keys_by_release.setdefault(row["release"], set()).add(int(row["api_key"]))
+    return {release: frozenset(keys) for release, keys in keys_by_release.items()}

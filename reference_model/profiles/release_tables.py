@@ -162,13 +162,13 @@ def recorded_releases() -> tuple[RecordedRelease, ...]:
 
     The oldest comes first, and ZooKeeper before KRaft.
     """
-    found: list[RecordedRelease] = []
+    releases: list[RecordedRelease] = []
     for release in RECORDED_RELEASES:
         quorums = [quorum for quorum in (ZOOKEEPER, KRAFT) if profile_of(release, quorum=quorum).api_keys]
-        found.extend(
+        releases.extend(
             RecordedRelease(release=release, quorum=quorum, is_only_one=len(quorums) == 1) for quorum in quorums
         )
-    return tuple(found)
+    return tuple(releases)
 
 
 def recorded_release(release: str) -> RecordedRelease:

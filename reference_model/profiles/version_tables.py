@@ -151,8 +151,8 @@ class RequestChange:
 
 def request_changes(before: Table, after: Table) -> tuple[RequestChange, ...]:
     """Return the APIs that two tables support differently, by key ascending."""
-    found = (
+    changes = (
         RequestChange(api_key=key, before=before.get(key), after=after.get(key))
         for key in sorted(before.keys() | after.keys())
     )
-    return tuple(change for change in found if change.before != change.after)
+    return tuple(change for change in changes if change.before != change.after)

@@ -282,7 +282,7 @@ def _violation(product: Product, cells: Sequence[OwnCell], kept: Failures, pages
     """Return the entry of one clause: several cells of an operation, one for each release, are one entry."""
     clause, role = cells[0].clause, cells[0].role
     red = [(own, each) for own in cells for each in own.cell.listeners if each.verdict in VIOLATED_VERDICTS]
-    failure = next((found for _, each in red for found in _kept_failures(each, kept)), None)
+    failure = next((kept_failure for _, each in red for kept_failure in _kept_failures(each, kept)), None)
     own, listener = red[0]
     page = (
         addresses.failure_page(failure.signature)

@@ -59,14 +59,14 @@ def grid_of_run(folder: Path) -> Grid:
 
 def _groups(folder: Path) -> Groups:
     """Count the examples of each cell by phase, verdict and failure."""
-    found: dict[CellKey, list[Mapping[str, Any]]] = {}
+    rows_by_cell: dict[CellKey, list[Mapping[str, Any]]] = {}
     for part in sorted(folder.glob("examples/*.parquet")):
         table = pq.read_table(part, columns=[*_KEYS, "example_number"])
         counted = table.group_by(_KEYS).aggregate([("example_number", "min"), ("example_number", "count")])
         for row in counted.to_pylist():
             key = CellKey(row["clause"], row["target"], row["listener"])
-            found.setdefault(key, []).append(row)
-    return found
+            rows_by_cell.setdefault(key, []).append(row)
+    return rows_by_cell
 
 
 def _cell(planned: Mapping[str, Any], run_id: str, groups: Groups) -> GridCell:

@@ -147,10 +147,10 @@ def grid_ranges(cells: Iterable[GridCell], targets: Sequence[GridTarget], roles:
     # A release in which only operations were tried is no gap between those that were judged as brokers.
     families = _families(entry for entry in targets if entry.role != OPERATION)
     all_families = _families(known.values())
-    found: dict[tuple[str, str, str], dict[str, GridCell]] = {}
+    cells_by_target: dict[tuple[str, str, str], dict[str, GridCell]] = {}
     for cell in cells:
         implementation = known[cell.target, cell.listener].implementation
-        found.setdefault((cell.clause, implementation, cell.listener), {})[cell.target] = cell
+        cells_by_target.setdefault((cell.clause, implementation, cell.listener), {})[cell.target] = cell
     return [
         _range(
             key,
@@ -160,7 +160,7 @@ def grid_ranges(cells: Iterable[GridCell], targets: Sequence[GridTarget], roles:
             ],
             roles.get(key[0], ""),
         )
-        for key, of_target in found.items()
+        for key, of_target in cells_by_target.items()
     ]
 
 

@@ -238,6 +238,6 @@ def _check_file(path: Path, most: int) -> None:
     _check(path, "bytes", path.stat().st_size, most)
 
 
-def _check(what: Path, unit: str, found: int, most: int) -> None:
-    if found > most:
-        raise BeyondLimits(f"{what} has {found:,} {unit}; the limit is {most:,}")
+def _check(what: Path, unit: str, number: int, most: int) -> None:
+    if number > most:
+        raise BeyondLimits(f"{what} has {number:,} {unit}; the limit is {most:,}")

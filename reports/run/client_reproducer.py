@@ -89,11 +89,11 @@ def _written(table: Table) -> str:
 def _given(value: Any, leaving_out: Sequence[str] = ()) -> dict[str, Any]:
     """Return the attributes of a part of a script that do not have their default values; bytes as hexadecimal."""
     fields = value.__dataclass_fields__.values()
-    given = {field.name: getattr(value, field.name) for field in fields}
+    values = {field.name: getattr(value, field.name) for field in fields}
     return {
-        field.name: _json_value(given[field.name])
+        field.name: _json_value(values[field.name])
         for field in fields
-        if field.name not in leaving_out and given[field.name] != field.default
+        if field.name not in leaving_out and values[field.name] != field.default
     }
 
 
@@ -140,15 +140,15 @@ def _index_of(table: Table, tables: dict[str, int]) -> int:
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
     """Yield the requests as the script has them: connection, API, version, range given, what came."""
-    given: dict[int, ReadResponse] = {}
+    response_of: dict[int, ReadResponse] = {}
     for step in steps:
         for exchange in step.exchanges:
             request = exchange.request
-            range_ = _range_given(given.get(step.connection), request.api_key)
+            range_ = _range_given(response_of.get(step.connection), request.api_key)
             got = _got(exchange)
             yield f"{step.connection} {request.api_key} {request.api_version} {range_} {got}"
             if request.api_key == API_VERSIONS_KEY:
-                given[step.connection] = _given_by(exchange)
+                response_of[step.connection] = _given_by(exchange)
 
 
 def _got(exchange: Exchange) -> str:
@@ -175,10 +175,10 @@ def _given_by(exchange: Exchange) -> ReadResponse:
     )
 
 
-def _range_given(given: ReadResponse | None, api_key: int) -> str:
+def _range_given(response: ReadResponse | None, api_key: int) -> str:
     # A refusal is about ApiVersions alone.
     kinds = (ResponseKind.TABLE, ResponseKind.REFUSAL) if api_key == API_VERSIONS_KEY else (ResponseKind.TABLE,)
-    if given is None or given.kind not in kinds:
+    if response is None or response.kind not in kinds:
         return _NOTHING_GIVEN
-    lows, highs = zip(*given.ranges.get(api_key, ((0, -1),)), strict=True)
+    lows, highs = zip(*response.ranges.get(api_key, ((0, -1),)), strict=True)
     return f"{min(lows)}..{max(highs)}"

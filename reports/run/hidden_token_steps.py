@@ -32,7 +32,7 @@ def hidden_tokens(steps: Sequence[Step]) -> list[list[dict[str, str]]]:
         the frame's size; an empty mapping for a request that is sent as it was.
     """
     mechanisms: dict[int, str] = {}
-    found = []
+    tokens = []
     for step in steps:
         for exchange in step.exchanges:
             mechanism = _mechanism_of(exchange.request)
@@ -40,8 +40,8 @@ def hidden_tokens(steps: Sequence[Step]) -> list[list[dict[str, str]]]:
                 mechanisms[step.connection] = mechanism
         named = mechanisms.get(step.connection, PLAIN)
         parts = [_around_token(each.request, named) for each in step.exchanges]
-        found.append(parts if any(parts) else [])
-    return found
+        tokens.append(parts if any(parts) else [])
+    return tokens
 
 
 def _mechanism_of(request: Request) -> str | None:

@@ -25,16 +25,16 @@ SHOWN_AS = {
 """The verdict whose symbol and colour a status has."""
 
 
-def last_line(said: GridSummary, status: int, reason: str) -> tuple[str, Verdict]:
+def last_line(summary: GridSummary, status: int, reason: str) -> tuple[str, Verdict]:
     """Return the line, and the verdict that it is coloured by.
 
     Args:
-        said: the sentence about MUST clauses, with its verdict.
+        summary: the sentence about MUST clauses, with its verdict.
         status: the exit status of the run.
         reason: why it is not 0, as `exit_status.reason_of` returns it; empty if that is not about the cells.
     """
-    if not reason or status == EXPLAINED_BY.get(said.verdict):
-        return said.sentence, said.verdict
+    if not reason or status == EXPLAINED_BY.get(summary.verdict):
+        return summary.sentence, summary.verdict
     verdict = SHOWN_AS[status]
-    _, _, sentence = said.sentence.partition(" ")
+    _, _, sentence = summary.sentence.partition(" ")
     return f"{SYMBOLS[verdict]} Exit status {status}: {reason}. {sentence}", verdict

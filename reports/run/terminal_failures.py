@@ -141,7 +141,7 @@ def _notes(recorder: RunRecorder, width: int, *, counted_as: str, what: str, mos
 
 
 def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_ShownFailure]:
-    found: dict[tuple[str, str, str, str], _ShownFailure] = {}
+    groups: dict[tuple[str, str, str, str], _ShownFailure] = {}
     for key, cell in recorder.cells.items():
         for failure in cell.failures.values():
             if cell.verdict_of(failure) is not verdict:
@@ -150,12 +150,12 @@ def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_ShownFailure]:
             if failure.role == Role.CLIENT:
                 # A script decides how its broker behaves, so one cause shows in many of them.
                 same = ("", key.target, *client_cause(failure.first_line, key.clause))
-            alike = found.setdefault(same, _ShownFailure(cell, failure, []))
+            alike = groups.setdefault(same, _ShownFailure(cell, failure, []))
             if failure is not alike.failure and failure.role == Role.CLIENT:
                 alike.further.append(key.clause)
             else:
                 alike.listeners.append(key.listener)
-    return sorted(found.values(), key=lambda each: LEVELS.index(each.cell.level))
+    return sorted(groups.values(), key=lambda each: LEVELS.index(each.cell.level))
 
 
 def _lines_of(recorder: RunRecorder, shown: _ShownFailure, head: str, width: int) -> list[str]:
@@ -246,15 +246,15 @@ def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
 
 def _without_proof(recorder: RunRecorder, width: int) -> Iterator[Line]:
     """Name the failures next to others of their cell whose repeats leave open whether the target is at fault."""
-    found: dict[str, dict[str, None]] = {}
+    lines_by_target: dict[str, dict[str, None]] = {}
     for key, cell in recorder.cells.items():
         for failure in cell.violations:
             if failure.repeats is None or not failure.repeats.leaves_open or cell.planned.unproven:
                 continue
             text = f"  {key.clause}: {failure.first_line}: {failure.repeats.leaves_open}"
             line = shortened(text, ROWS_OF_TEXT * width, complete_in="failures/")
-            found.setdefault(key.target, {}).setdefault(line)
-    for target, lines in found.items():
+            lines_by_target.setdefault(key.target, {}).setdefault(line)
+    for target, lines in lines_by_target.items():
         head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(lines), 'failure')} on {target} that proved nothing:"
         yield from _block(head, list(lines)[:MAX_SHOWN], Verdict.INCONCLUSIVE)
 

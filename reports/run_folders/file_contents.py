@@ -122,7 +122,7 @@ def contents_of(folder: str, name: str, content: pa.Buffer, *, pinned_examples: 
     Returns:
         One row with the columns of `CONTENTS`.
     """
-    found: dict[str, Any] = {"folder": folder, "name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    values: dict[str, Any] = {"folder": folder, "name": name, "sha256": hashlib.sha256(content).hexdigest()}
     readers: Mapping[str, Callable[[pa.Buffer], _Found]] = {
         "examples": partial(_read_examples, pinned_examples=pinned_examples),
         "exchanges": _read_exchanges,
@@ -130,12 +130,12 @@ def contents_of(folder: str, name: str, content: pa.Buffer, *, pinned_examples: 
     table, _, file_name = name.partition("/")
     if table in readers and file_name.endswith(".parquet") and "/" not in file_name:
         try:
-            found |= readers[table](content)
+            values |= readers[table](content)
         except _Damaged:
-            found |= {"damaged": True}
+            values |= {"damaged": True}
         except _TooLarge as error:
-            found |= {"excess": str(error)}
-    columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
+            values |= {"excess": str(error)}
+    columns = [_one_value(values.get(field.name), field.type) for field in CONTENTS]
     return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
 
 
@@ -241,11 +241,11 @@ def _read_columns(content: pa.Buffer, fields: Sequence[Column], expected: pa.Sch
     texts = [name for name in expected.names if name in there and expected.field(name).type in _TEXTS]
     with pq.ParquetFile(source, metadata=metadata, read_dictionary=texts) as file:
         columns = [name for name in expected.names if name not in lacking]
-        found = file.read(columns=columns, use_threads=False)
+        table = file.read(columns=columns, use_threads=False)
     for name in lacking:
         field = expected.field(name)
-        found = found.append_column(field, pa.nulls(len(found), field.type))
-    (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
+        table = table.append_column(field, pa.nulls(len(table), field.type))
+    (rows,) = table.unify_dictionaries().combine_chunks().to_batches()
     _check_dictionaries(rows)
     plain = [name for name in texts if not pa.types.is_dictionary(expected.field(name).type)]
     _check_size([rows[name] for name in plain])

@@ -226,12 +226,12 @@ class _Contents:
 
     def _count_faults(self) -> Iterator[FolderFault]:
         names = ("example_rows", "exchange_rows")
-        expected, found = ([rows[name] for name in names] for rows in (self._header["footer"], self._rows))
-        if found == expected:
+        expected, counted = ([rows[name] for name in names] for rows in (self._header["footer"], self._rows))
+        if counted == expected:
             return
         if self._damaged:
             yield DAMAGED_FILE.fault(", ".join(self._damaged))
-        yield ROW_COUNT_DIFFERS.fault(*expected, *found)
+        yield ROW_COUNT_DIFFERS.fault(*expected, *counted)
 
     def _changed_files(self) -> Iterator[FolderFault]:
         # Suites of old hashed nothing.

@@ -85,9 +85,9 @@ def write_failures(site: Site) -> None:
     for failure in site.history.failures or ():
         pair = named.get((failure.run_id, failure.signature))
         if pair is not None and _SIGNATURE.fullmatch(failure.signature):
-            cell, found = pair
+            cell, column = pair
             others = neighbours.get(failure.signature, [])
-            verdict = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(found)
+            verdict = Verdict.INCONCLUSIVE if leaves_open(failure) else cell.verdict_of(column)
             _write_failure(site, lookups, failure, cell, verdict, others)
 
 

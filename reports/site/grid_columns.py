@@ -111,4 +111,4 @@ def _label(position: int, text: str) -> str:
 
 
 def _css_string(text: str) -> str:
-    return _NOT_IN_CSS_STRINGS.sub(lambda found: f"\\{ord(found[0]):x} ", text)
+    return _NOT_IN_CSS_STRINGS.sub(lambda match: f"\\{ord(match[0]):x} ", text)

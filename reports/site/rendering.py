@@ -175,10 +175,10 @@ def linked(text: str) -> Markup:
 def sourced(location: str) -> Markup:
     """Turn the proposals, issues and guides that a clause's location names into links to their pages."""
     text, start = Markup(""), 0
-    for found in REFERENCE.finditer(location):
-        text += escape(location[start : found.start()])
-        text += Markup('<a href="{}" rel="noreferrer">{}</a>').format(source_url(found[0]), found[0])
-        start = found.end()
+    for match in REFERENCE.finditer(location):
+        text += escape(location[start : match.start()])
+        text += Markup('<a href="{}" rel="noreferrer">{}</a>').format(source_url(match[0]), match[0])
+        start = match.end()
     return text + escape(location[start:])
 
 

@@ -80,14 +80,14 @@ def write_rules(site: Site) -> None:
 
 def rules_of(site: Site) -> list[RuleRow]:
     """Return the rows of all rules of a grid, in its order; operations of clients are no rules."""
-    found = _found_defects(site)
+    defects = _found_defects(site)
     grids = [folded for role, folded in site.folded.by_role.items() if role != OPERATION]
     return [
         RuleRow(
             clause=clause,
             roles=", ".join(site.folded.roles_of(clause.clause)),
             verdicts=_verdicts(grids, clause),
-            found=found.get(clause.clause),
+            found=defects.get(clause.clause),
         )
         for clause in site.folded.grid.clauses
         if clause.role != OPERATION

@@ -75,8 +75,8 @@ def column_of(hint: Any, name: str = "element") -> TableColumn:
     type_, marks = _without_marks(hint)
     may_be_none = get_origin(type_) in (Union, UnionType)
     if may_be_none:
-        (given,) = (each for each in get_args(type_) if each is not NoneType)
-        type_, more = _without_marks(given)
+        (inner,) = (each for each in get_args(type_) if each is not NoneType)
+        type_, more = _without_marks(inner)
         marks += more
     is_empty = NullInFile.IF_EMPTY in marks
     return TableColumn(

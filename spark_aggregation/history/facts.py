@@ -107,10 +107,10 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
             again, they are not read.
     """
     files = list_files(spark, roots)
-    found = checkpointed(read_headers(files))
+    all_headers = checkpointed(read_headers(files))
     same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
-    headers = found.join(known, on=same, how="left_anti")
-    new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
+    headers = all_headers.join(known, on=same, how="left_anti")
+    new, again, pinned_examples = _asked_of_headers(all_headers.join(known, on=same, how="left"))
     fit_partitions(spark, len(new))
     read = read_tables(files, runs=new, without=again, pinned_examples=pinned_examples)
     # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
@@ -141,15 +141,15 @@ def _asked_of_headers(headers: DataFrame) -> tuple[Sequence[str], Sequence[str],
         lists files; and the largest number of examples written down with each property.
     """
     known = F.col("known_sha256").isNotNull()
-    found = headers.agg(
+    row = headers.agg(
         F.collect_set(F.when(~known, F.col("folder"))).alias("new"),
         F.collect_set(F.when(known, F.col("folder"))).alias("again"),
         F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
     ).collect()[0]
     most: dict[str, int] = {}
-    for name, examples in found.pinned_examples:
+    for name, examples in row.pinned_examples:
         most[name] = max(most.get(name, 0), examples or 0)
-    return found.new, found.again, most
+    return row.new, row.again, most
 
 
 def changed_clauses(header: Column, today: Column) -> Column:

@@ -87,10 +87,10 @@ class State:
     def first_change(self, new: Facts) -> int | None:
         """Return the earliest start of a batch's runs and of the runs that they correct, in seconds since 1970."""
         started = F.try_to_timestamp("header.started_at").alias("started_at")
-        given = new.headers.select(started, "header.corrects")
-        names = given.where("corrects IS NOT NULL").select(F.col("corrects").alias("run_id"))
+        starts = new.headers.select(started, "header.corrects")
+        names = starts.where("corrects IS NOT NULL").select(F.col("corrects").alias("run_id"))
         corrected = self.runs.join(names, on="run_id", how="left_semi")
-        both = given.select("started_at").unionByName(corrected.select("started_at"))
+        both = starts.select("started_at").unionByName(corrected.select("started_at"))
         first = both.agg(F.min(F.unix_seconds("started_at"))).first()
         return None if first is None else first[0]
 

@@ -55,11 +55,11 @@ def _headers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
             folder = pa.array([path.removesuffix(f"/{HEADER_FILE}")])
             sha256 = pa.array([hashlib.sha256(content).hexdigest()])
-            found = header_of(content)
-            if isinstance(found, FolderFault):
-                yield _row_of(folder, sha256, pa.nulls(1, header_type()), found)
+            header = header_of(content)
+            if isinstance(header, FolderFault):
+                yield _row_of(folder, sha256, pa.nulls(1, header_type()), header)
             else:
-                yield _row_of(folder, sha256, header_column(found), None)
+                yield _row_of(folder, sha256, header_column(header), None)
 
 
 def _row_of(folder: pa.Array, sha256: pa.Array, header: pa.Array, fault: FolderFault | None) -> pa.RecordBatch:
@@ -130,7 +130,7 @@ def _without_duplicates(checked: DataFrame, known: DataFrame) -> DataFrame:
     sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
     same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
     named = checked.withColumns({"run_id": F.col("header.run_id"), "sound": F.isnull("refusal")})
-    found = named.join(known, on="run_id", how="left").withColumns(
+    compared = named.join(known, on="run_id", how="left").withColumns(
         {
             "first_folder": F.coalesce("known_folder", F.first("folder").over(same_run)),
             "first_sha256": F.coalesce("known_sha256", F.first("sha256").over(same_run)),
@@ -139,7 +139,7 @@ def _without_duplicates(checked: DataFrame, known: DataFrame) -> DataFrame:
     )
     differs = F.col("again") & (F.col("sha256") != F.col("first_sha256"))
     taken = F.when(F.col("again"), F.format_string(DUPLICATE_RUN_ID.sentence, "first_folder"))
-    return found.select(
+    return compared.select(
         "folder",
         "sha256",
         "header",

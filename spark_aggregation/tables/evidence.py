@@ -148,8 +148,8 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
     facts = F.from_json("facts", FAILURE_FACTS)
-    found = failures.withColumn("parsed", facts)
-    return named.join(found, on=["run_id", "signature"], how="inner").select(
+    with_facts = failures.withColumn("parsed", facts)
+    return named.join(with_facts, on=["run_id", "signature"], how="inner").select(
         "run_id",
         "signature",
         *CELL,

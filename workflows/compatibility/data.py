@@ -211,15 +211,15 @@ def _json(part: Any) -> str:
 
 def read_data(path: Path) -> Compatibility:
     """Read data that `write_data` wrote."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    content = json.loads(path.read_text(encoding="utf-8"))
     return Compatibility(
-        made=Made(**_tuples(found["made"])),
-        levels=found["levels"],
-        products=tuple(JudgedVersion(**each) for each in found["products"]),
-        findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in found["findings"]),
-        releases=tuple(found["releases"]),
-        clients=tuple(TriedClient(**each) for each in found["clients"]),
-        steps=tuple(LineStep(**_tuples(each)) for each in found["steps"]),
+        made=Made(**_tuples(content["made"])),
+        levels=content["levels"],
+        products=tuple(JudgedVersion(**each) for each in content["products"]),
+        findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in content["findings"]),
+        releases=tuple(content["releases"]),
+        clients=tuple(TriedClient(**each) for each in content["clients"]),
+        steps=tuple(LineStep(**_tuples(each)) for each in content["steps"]),
     )
 
 

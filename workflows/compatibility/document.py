@@ -74,10 +74,10 @@ def _opening(data: Compatibility) -> Iterator[str]:
         else f"at {counted(len(made.commits), 'different commit')}"
     )
     tiers = " and ".join(made.tiers)
-    found = [finding for finding in data.findings if not finding.declared]
+    undeclared = [finding for finding in data.findings if not finding.declared]
     yield (
         f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with version {made.version} of the suite {commits}. "
-        f"{counted(len(found), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
+        f"{counted(len(undeclared), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
     )
     yield (
         "Generated; a test fails if it does not follow from [compatibility.json](compatibility.json). A smoke run sends few examples: it "
@@ -123,10 +123,10 @@ def _products(data: Compatibility) -> Iterator[str]:
 
 
 def _by_release(versions: Sequence[JudgedVersion]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    ids_by_release: dict[str, set[str]] = {}
     for version in versions:
-        found.setdefault(version.release, set()).add(version.id)
-    return {release: frozenset(ids) for release, ids in found.items()}
+        ids_by_release.setdefault(version.release, set()).add(version.id)
+    return {release: frozenset(ids) for release, ids in ids_by_release.items()}
 
 
 def _gravity(counts: Counts) -> tuple[bool, int, int, int]:

@@ -143,7 +143,7 @@ def _with_addresses(reason: str) -> str:
 
 def linked(location: str) -> str:
     """Return where a rule stands, as Markdown, with a link to each document that it names."""
-    return REFERENCE.sub(lambda found: f"[{found[0]}]({source_url(found[0])})", markdown_text(location))
+    return REFERENCE.sub(lambda match: f"[{match[0]}]({source_url(match[0])})", markdown_text(location))
 
 
 def _seen(facts: Facts) -> Iterator[str]:

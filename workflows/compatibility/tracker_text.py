@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
     if not data_file.exists():
         raise CannotWork(f"{folder} is no finding: there is no {data_file}")
     data = read_data(data_file)
-    finding = next((found for found in data.findings if found.id == f"{product.name}/{folder.name}"), None)
+    finding = next((known for known in data.findings if known.id == f"{product.name}/{folder.name}"), None)
     if finding is None:
         raise CannotWork(f"{folder} is no finding of {data_file}")
     click.echo(tracker_text(data, finding, read_facts(folder)))

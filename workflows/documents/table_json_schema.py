@@ -104,10 +104,10 @@ def _value(hint: Any) -> _Schema:
     if hint in _NAMED:
         return {"$ref": f"#/$defs/{_NAMED[hint]}"}
     if get_origin(hint) in (Union, types.UnionType):
-        (given,) = (_value(each) for each in get_args(hint) if each is not _NULL)
-        if "$ref" in given:
-            return {"anyOf": [given, {"type": "null"}]}
-        return {**given, "type": [given["type"], "null"]}
+        (schema,) = (_value(each) for each in get_args(hint) if each is not _NULL)
+        if "$ref" in schema:
+            return {"anyOf": [schema, {"type": "null"}]}
+        return {**schema, "type": [schema["type"], "null"]}
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _value(get_args(hint)[0])}
     if get_origin(hint) is not None:

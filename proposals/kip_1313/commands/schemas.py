@@ -81,8 +81,8 @@ def _has_rules(schema: Any) -> bool:
     return kind_of(schema) in (REQUEST, RESPONSE) or is_request_header(schema)
 
 
-def _problems_of(path: Path, found: list[tuple[str, Any]]) -> Iterator[tuple[str, SchemaProblem]]:
-    for where, schema in found:
+def _problems_of(path: Path, schemas: list[tuple[str, Any]]) -> Iterator[tuple[str, SchemaProblem]]:
+    for where, schema in schemas:
         try:
             problems = problems_in(schema)
             if is_request_header(schema) and claims_proposal(schema):
@@ -92,7 +92,7 @@ def _problems_of(path: Path, found: list[tuple[str, Any]]) -> Iterator[tuple[str
         yield from ((where, problem) for problem in problems)
     # A file is judged alone: others may have been left out
     if path.is_dir() or zipfile.is_zipfile(path):
-        yield from problems_together(found)
+        yield from problems_together(schemas)
 
 
 def _summary(checked: list[Any], problems: int) -> Iterator[str]:

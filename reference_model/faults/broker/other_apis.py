@@ -59,9 +59,9 @@ def _asked(context: RequestContext) -> tuple[int, int] | None:
 
 def is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
     """Return whether a request is for this API in this version range, and is answered."""
-    found = _asked(context)
+    asked = _asked(context)
     answered = context.reaction.outcome is Outcome.ANSWER
-    return answered and found is not None and found[0] == api_key and first <= found[1] <= last
+    return answered and asked is not None and asked[0] == api_key and first <= asked[1] <= last
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
@@ -166,9 +166,9 @@ def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestCon
 
 def _range_asked(context: RequestContext) -> ApiVersion | None:
     """Return the listed range of the request's API, whatever the request's version; None if there is none."""
-    found = _asked(context)
+    asked = _asked(context)
     table = context.broker.profile.api_keys
-    return next((entry for entry in table if found and entry.api_key == found[0]), None)
+    return next((entry for entry in table if asked and entry.api_key == asked[0]), None)
 
 
 def _distance_from_range(context: RequestContext) -> int:
@@ -251,8 +251,8 @@ def _is_unlisted(context: RequestContext) -> bool:
 @defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
 def removed_apis_get_an_error_first(context: RequestContext) -> None:
     """A request of a removed API gets UNSUPPORTED_VERSION before the connection closes."""
-    found = _asked(context)
-    if found is not None and found[0] in REMOVED_KEYS and _is_unlisted(context):
+    asked = _asked(context)
+    if asked is not None and asked[0] in REMOVED_KEYS and _is_unlisted(context):
         _answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -364,9 +364,9 @@ def the_second_request_without_api_versions_closes(context: RequestContext) -> N
 
 def _gets_nothing(context: RequestContext) -> bool:
     """Return whether a request is Produce with acks 0."""
-    found = _asked(context)
+    asked = _asked(context)
     ignored = context.reaction.outcome is Outcome.IGNORED
-    return ignored and found is not None and found[0] == PRODUCE_KEY
+    return ignored and asked is not None and asked[0] == PRODUCE_KEY
 
 
 @defect(Stage.REACTION, NO_RESPONSE, every_api=True)
