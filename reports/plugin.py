@@ -253,7 +253,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line("the run was interrupted, so the grid will leave out its folder")
     else:
         out = Path("report")
-        said = f"report:  kafka-conformance grid {folder} --out {out}"
+        report_line = f"report:  kafka-conformance grid {folder} --out {out}"
         if find_spec("pyspark") is None:
-            said = "report:  `kafka-conformance grid` needs the extra: pip install 'kafka-conformance[grid]'"
-        terminalreporter.write_line(said)
+            report_line = "report:  `kafka-conformance grid` needs the extra: pip install 'kafka-conformance[grid]'"
+        terminalreporter.write_line(report_line)

@@ -93,14 +93,14 @@ def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]
 def test_version_of_api_versions_decides_about_no_other_api(broker: Broker, place: int, version: int) -> None:
     """What another API serves on a new connection it serves after ApiVersions in any version as well."""
     item = picked(listed_items(broker), place)
-    asked = build_request(version=min(version, broker.described_version), correlation_id=FIRST_ID)
+    table_request = build_request(version=min(version, broker.described_version), correlation_id=FIRST_ID)
     sent = request_of(item, correlation_id=FIRST_ID + 1)
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
         (alone,) = connection.converse([sent])
     # Whether it is served at all, and ApiVersions before it, is judged by others.
     assume(not why_unserved(item, alone))
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
-        first, *after = connection.converse_in_turn([asked, sent])
+        first, *after = connection.converse_in_turn([table_request, sent])
     assume(first.outcome is Outcome.ANSWER)
     why, fault = why_unserved(item, after[0]), ResponseFault.UNDECODABLE
     if after[0].payload is None:
@@ -109,7 +109,7 @@ def test_version_of_api_versions_decides_about_no_other_api(broker: Broker, plac
         raise MalformedAnswer(
             after[0],
             f"a version is not served after ApiVersions on the same connection: {why.partition(':')[0]}\n"
-            f"{names_of([item])} after v{asked.api_version}: {why}",
+            f"{names_of([item])} after v{table_request.api_version}: {why}",
             fault=fault,
         )
 

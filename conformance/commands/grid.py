@@ -30,12 +30,12 @@ from conformance.commands.spark_jobs import running, spark_job
 @click.option("--mutation", help="mutation.json, as written by `mutation --out`")
 @click.option("--changes", help="changes.json, as written by `changes --out`")
 @PAGES_OPTION
-def grid(runs: tuple[str, ...], out: Path, pages: str | None, **asked: str | int | bool | None) -> None:
+def grid(runs: tuple[str, ...], out: Path, pages: str | None, **options: str | int | bool | None) -> None:
     """Roll up run folders (or folders of them) into one grid.
 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
-    job = spark_job("job", *runs, "--out", str(out), *as_options(asked))
+    job = spark_job("job", *runs, "--out", str(out), *as_options(options))
     with status_line("rolling up with Spark"), running(job) as roll_up:
         # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415

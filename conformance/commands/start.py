@@ -283,8 +283,8 @@ def _start(target: Target, launcher: str, wanted: Sequence[str], folder: Path, r
     running = resources.enter_context(launch(target, launcher))
     # Not asked before: only then it is known whether its image could be had.
     _, how = choose_launcher(target, launcher)
-    shown = tuple(name for name in target.listeners if name in wanted or not wanted)
-    files = write_client_files(running, shown, folder)
+    listeners = tuple(name for name in target.listeners if name in wanted or not wanted)
+    files = write_client_files(running, listeners, folder)
     return _StartedBroker(running=running, how=how, folder=folder, files=files)
 
 

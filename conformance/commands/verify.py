@@ -46,7 +46,7 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=Fals
 )
 @click.option("--mutation", help="mutation.json with which the published grid was made")
 @click.option("--changes", help="changes.json with which the published grid was made")
-def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None) -> None:
+def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **options: str | int | None) -> None:
     """Check that a published grid follows from its runs.
 
     The grid is computed again, and every difference is listed.
@@ -59,14 +59,14 @@ def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **asked:
     """
     site = _site(published)
     # The tables that are taken over as they are published.
-    taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
+    taken_over = [table for table, option in GIVEN_TABLES.items() if options[option] is None]
     with blaming_grid(published):
         differences = list(differing_files(site))
         folders = run_folders(runs)
         differences += differing_runs(site, folders)
         with temporary_folder() as scratch:
             again, rendered = scratch / "grid", scratch / "site"
-            if _rolled_up(runs, again, asked):
+            if _rolled_up(runs, again, options):
                 differences += differing_rows(site, again, taken_over)
                 differences += differing_lists(site, again, of_last_roll_up=with_history)
                 differences += _differing_pages(site, again, rendered, taken_over)
@@ -96,8 +96,8 @@ def _site(published: Path) -> Path:
     raise InvalidFile(f"{published} was not written by `grid`: it has no table of cells")
 
 
-def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | None]) -> bool:
-    job = spark_job("job", *map(str, runs), "--out", str(out), *as_options(asked))
+def _rolled_up(runs: Iterable[Path], out: Path, options: Mapping[str, str | int | None]) -> bool:
+    job = spark_job("job", *map(str, runs), "--out", str(out), *as_options(options))
     status = status_of(job, "rolling up with Spark")
     if status not in (0, 1):
         raise SystemExit(status)

@@ -109,16 +109,16 @@ def shortest_difference(listening: Listening, model: Machine, extra_states: int)
     Returns:
         None if it responds to all of them as the model does.
     """
-    found = first_difference(listening, model, extra_states)
-    if found is None:
+    longer_word = first_difference(listening, model, extra_states)
+    if longer_word is None:
         return None
     words = suite_of(model, extra_states)
-    for length in range(1, len(found) + 1):
+    for length in range(1, len(longer_word) + 1):
         beginnings = {word[:length] for word in words if len(word) >= length}
         for word in in_order(beginnings, model.letters):
             if listening.ask(word)[-1] != model.run(word)[-1]:
                 return difference_at(listening, model, word)
-    return difference_at(listening, model, found)
+    return difference_at(listening, model, longer_word)
 
 
 def difference_at(listening: Listening, model: Machine, word: Word) -> MachineDifference:

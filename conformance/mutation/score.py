@@ -199,9 +199,9 @@ class Score:
             for clause in blame.breaks:
                 planted[clause].add(blame.defect)
         for each in self.clauses:
-            asked, there = defects_asked_of(each.level), len(planted[each.id])
-            if there < asked:
-                yield f"{each.id} HAS TOO FEW DEFECTS: {there} of {asked}"
+            needed, there = defects_asked_of(each.level), len(planted[each.id])
+            if there < needed:
+                yield f"{each.id} HAS TOO FEW DEFECTS: {there} of {needed}"
         for name, kills in self.kills_of_property.items():
             if not kills:
                 yield f"{name} KILLS NOTHING"

@@ -76,9 +76,9 @@ def finished_runs(
     wanted = {target.id: target for target in targets}
     finished: dict[str, TargetRun] = {}
     for folder, header in complete_runs(sorted(runs.glob(f"*/{HEADER_FILE}"))):
-        asked = header["tier"] == tier and seed in (None, header.get("seed"))
-        asked = asked and _has_asked_for(header, operations)
-        if asked and _is_of(header, suite) and _is_done(folder, header):
+        is_as_asked = header["tier"] == tier and seed in (None, header.get("seed"))
+        is_as_asked = is_as_asked and _has_asked_for(header, operations)
+        if is_as_asked and _is_of(header, suite) and _is_done(folder, header):
             (facts,) = header["targets"]
             target = wanted.get(facts["id"])
             if target is not None and _was_started_so(target, facts, launcher):

@@ -85,31 +85,31 @@ def _parts(block: Block, console: Console) -> Iterable[RenderableType]:
 
 def table_on(console: Console, table: TextTable) -> RenderableType:
     """Return a table; if the console is too narrow for it, its rows become lists."""
-    shown = Table(box=None, pad_edge=False)
+    rich_table = Table(box=None, pad_edge=False)
     for index, name in enumerate(table.columns):
         cells = [row[index] for row in table.rows]
         is_outcome = all(isinstance(cell, VerdictWords) for cell in cells)
         longest = max(len(words_of(line)) for cell in (name, *cells) for line in lines_of(cell))
-        shown.add_column(
+        rich_table.add_column(
             StyledText(one_line(name)), overflow="fold", no_wrap=is_outcome, min_width=min(longest, _MIN_COLUMN)
         )
     for row in table.rows:
-        shown.add_row(*(_styled_lines(console, cell) for cell in row))
+        rich_table.add_row(*(_styled_lines(console, cell) for cell in row))
     # Measured without the console's own width, which would be all that a table needs.
-    needed = console.measure(shown, options=console.options.update(width=ANY_WIDTH)).minimum
-    return shown if needed <= console.width else Group(*_row_lists(console, table))
+    needed = console.measure(rich_table, options=console.options.update(width=ANY_WIDTH)).minimum
+    return rich_table if needed <= console.width else Group(*_row_lists(console, table))
 
 
 def _row_lists(console: Console, table: TextTable) -> Iterable[RenderableType]:
     """Yield the first cell of each row, and below it a line for each of the others."""
     for first, *others in table.rows:
         yield _styled_lines(console, first)
-        shown = Table(box=None, pad_edge=False, show_header=False)
-        shown.add_column(no_wrap=True, overflow="ellipsis")
-        shown.add_column(overflow="fold")
+        rich_table = Table(box=None, pad_edge=False, show_header=False)
+        rich_table.add_column(no_wrap=True, overflow="ellipsis")
+        rich_table.add_column(overflow="fold")
         for name, cell in zip(table.columns[1:], others, strict=True):
-            shown.add_row(StyledText(f"  {one_line(name)}"), _styled_lines(console, cell))
-        yield shown
+            rich_table.add_row(StyledText(f"  {one_line(name)}"), _styled_lines(console, cell))
+        yield rich_table
 
 
 def _styled_lines(console: Console, cell: TableCell) -> StyledText:

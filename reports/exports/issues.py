@@ -195,16 +195,16 @@ def marker(key: str) -> str:
 
 def _first_lines(text: str, max_lines: int) -> str:
     lines = text.rstrip("\n").split("\n")
-    shown: list[str] = []
+    kept_lines: list[str] = []
     size = 0
     for line in lines[:max_lines]:
         cut = line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ... ({len(line)} characters)"
         size += len(cut.encode()) + 1
         if size > _MAX_DUMP_BYTES:
             break
-        shown.append(cut)
-    left = len(lines) - len(shown)
-    return "\n".join([*shown, *([f"... ({left} more lines)"] if left else [])])
+        kept_lines.append(cut)
+    left = len(lines) - len(kept_lines)
+    return "\n".join([*kept_lines, *([f"... ({left} more lines)"] if left else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

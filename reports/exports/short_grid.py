@@ -93,8 +93,8 @@ def _equal_columns(folded: FoldedGrid, clauses: Sequence[GridClause]) -> list[li
     """Return the indexes of neighbouring columns of one implementation that show the same in these rows."""
 
     def key(index: int) -> tuple[str, tuple[str, ...]]:
-        shown = tuple(_symbol(folded.cells[clause.clause][index]) for clause in clauses)
-        return folded.columns[index].implementation, shown
+        symbols = tuple(_symbol(folded.cells[clause.clause][index]) for clause in clauses)
+        return folded.columns[index].implementation, symbols
 
     return [list(group) for _, group in groupby(range(len(folded.columns)), key)]
 
@@ -129,10 +129,10 @@ def _counts(cells: Sequence[FoldedCell]) -> str:
 
 
 def _legend(folded: FoldedGrid) -> str:
-    shown = [each for each in WORST_FIRST if each is not Verdict.NOT_APPLICABLE]
-    words = [f"{SYMBOLS[each]} {WORDS[each]}" for each in shown]
+    verdicts = [each for each in WORST_FIRST if each is not Verdict.NOT_APPLICABLE]
+    words = [f"{SYMBOLS[each]} {WORDS[each]}" for each in verdicts]
     if OPERATION in folded.by_role:
-        differ = [each for each in shown if verdict_word(each, OPERATION) != WORDS[each]]
+        differ = [each for each in verdicts if verdict_word(each, OPERATION) != WORDS[each]]
         words += [f"for operations {SYMBOLS[each]} {verdict_word(each, OPERATION)}" for each in differ]
     words.append(f"{SYMBOLS[Verdict.NOT_APPLICABLE]} does not apply")
     return f"{'; '.join(words)}; empty: not tried"

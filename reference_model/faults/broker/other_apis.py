@@ -59,9 +59,9 @@ def _asked(context: RequestContext) -> tuple[int, int] | None:
 
 def is_asked(context: RequestContext, api_key: int, first: int, last: int = INT16_MAX) -> bool:
     """Return whether a request is for this API in this version range, and is answered."""
-    asked = _asked(context)
+    request = _asked(context)
     answered = context.reaction.outcome is Outcome.ANSWER
-    return answered and asked is not None and asked[0] == api_key and first <= asked[1] <= last
+    return answered and request is not None and request[0] == api_key and first <= request[1] <= last
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
@@ -166,9 +166,9 @@ def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestCon
 
 def _range_asked(context: RequestContext) -> ApiVersion | None:
     """Return the listed range of the request's API, whatever the request's version; None if there is none."""
-    asked = _asked(context)
+    request = _asked(context)
     table = context.broker.profile.api_keys
-    return next((entry for entry in table if asked and entry.api_key == asked[0]), None)
+    return next((entry for entry in table if request and entry.api_key == request[0]), None)
 
 
 def _distance_from_range(context: RequestContext) -> int:
@@ -251,8 +251,8 @@ def _is_unlisted(context: RequestContext) -> bool:
 @defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
 def removed_apis_get_an_error_first(context: RequestContext) -> None:
     """A request of a removed API gets UNSUPPORTED_VERSION before the connection closes."""
-    asked = _asked(context)
-    if asked is not None and asked[0] in REMOVED_KEYS and _is_unlisted(context):
+    request = _asked(context)
+    if request is not None and request[0] in REMOVED_KEYS and _is_unlisted(context):
         _answer_error(context, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -364,9 +364,9 @@ def the_second_request_without_api_versions_closes(context: RequestContext) -> N
 
 def _gets_nothing(context: RequestContext) -> bool:
     """Return whether a request is Produce with acks 0."""
-    asked = _asked(context)
+    request = _asked(context)
     ignored = context.reaction.outcome is Outcome.IGNORED
-    return ignored and asked is not None and asked[0] == PRODUCE_KEY
+    return ignored and request is not None and request[0] == PRODUCE_KEY
 
 
 @defect(Stage.REACTION, NO_RESPONSE, every_api=True)
