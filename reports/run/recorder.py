@@ -48,7 +48,7 @@ class Cell:
         problems: why it is inconclusive, each reason once.
         left_out: what it is judged without, each text once; several properties may leave something out.
         bounds: up to where a finding is excluded for certain, each text once; unlike `left_out` it is no lack.
-        may_hide: whether a declared violation may be in what is left out, so that one that is not seen is not gone.
+        may_hide: whether skipped examples may hide a declared violation. One that is not seen is then not gone.
     """
 
     planned: PlannedCell

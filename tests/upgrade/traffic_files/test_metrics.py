@@ -106,7 +106,7 @@ def test_what_is_no_count_is_left_out() -> None:
 
 @pytest.mark.parametrize("as_list", [False, True], ids=["one", "list"])
 def test_answer_of_jolokia_is_read(as_list: bool) -> None:
-    """It may be a list of answers, of which one has no beans."""
+    """Jolokia may answer with a list, of which one answer has no beans."""
     document = [JOLOKIA, {"status": 404}] if as_list else JOLOKIA
     assert read_page(json.dumps(document).encode()) == {OLD: 1, CountedRequest("Produce", 9): 4}
 
@@ -255,7 +255,7 @@ def test_newer_version_of_another_broker_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_named_software_asks_for_versions(tmp_path: Path) -> None:
-    """It has introduced itself by asking; nothing is known of other programs."""
+    """A client that asks for versions introduces itself; nothing is known of other programs."""
     observed, _ = observed_in(tmp_path, PAGE)
     assert [observed.asks(each) for each in (ALL_OLD, ALL_UNNAMED, ALL)] == [True, None, None]
 
@@ -280,7 +280,7 @@ def test_each_version_of_all_programs_is_judged_by_itself(
 
 
 def test_deprecated_version_has_a_newer_one(tmp_path: Path) -> None:
-    """So software that sends it breaks, although no newer version was seen."""
+    """Software that sends it breaks, although no newer version was seen."""
     observed, _ = observed_in(tmp_path, PAGE)
     predicted = predict(observed, ALL_UNNAMED, {}, release_named("apache-kafka-4.0.2"))
     assert predicted.outcome is PredictedOutcome.BREAKS
@@ -291,7 +291,7 @@ def test_deprecated_version_has_a_newer_one(tmp_path: Path) -> None:
 
 
 def test_unknown_api_is_named(tmp_path: Path) -> None:
-    """It says nothing about clients, but may be an API of a newer release."""
+    """An API of a newer release may have the name."""
     _, sentences = observed_in(tmp_path, b'requests{request="Fly",version="0"} 4\n')
     assert sentences[-1] == "requests left out because no release of Kafka has an API of that name: Fly"
     _, sentences = observed_in(tmp_path, b'requests{request="\x1b[2J%s",version="0"} 4\n' % (b"n" * 99))
@@ -316,7 +316,6 @@ def test_unknown_apis_are_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_file_is_one_sentence(tmp_path: Path, page: bytes | None, sentence: str) -> None:
-    """It ends with the status of files that cannot be used."""
     file = tmp_path / "page"
     if page is not None:
         file.write_bytes(page)
@@ -327,7 +326,6 @@ def test_unusable_file_is_one_sentence(tmp_path: Path, page: bytes | None, sente
 
 
 def test_large_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not read to its end."""
     monkeypatch.setattr(metrics, "MAX_PAGE_BYTES", 100)
     with pytest.raises(UnusableSource, match=r"is larger than 0 MiB; leave out .* grep -i RequestMetrics"):
         observed_in(tmp_path, PAGE)
