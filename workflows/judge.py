@@ -207,16 +207,24 @@ def write_run_summary(folder: Path | None, status: int) -> Path | None:
     if folder is None:
         write_summary(f"The suite judged nothing; its exit status is {status}. The log says why.")
         return None
-    command = [sys.executable, "-m", "conformance", "summary", str(folder)]
-    summary = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=SUITE.parent, check=False
-    )
-    if summary.returncode != 0:
+    summary = written_beside(folder, "markdown", "md")
+    if summary is None:
         write_summary(f"The run did not end; its exit status is {status}. The log says why.")
         return None
-    path = folder.with_name(f"{folder.name}.md")
-    path.write_text(summary.stdout, encoding="utf-8")
-    write_summary(f"{summary.stdout}\nExit status: {status}")
+    write_summary(f"{summary.read_text(encoding='utf-8')}\nExit status: {status}")
+    return summary
+
+
+def written_beside(folder: Path, form: str, suffix: str) -> Path | None:
+    """Write what `summary` prints of a run in one of its forms next to the run folder; None if the run did not end."""
+    command = [sys.executable, "-m", "conformance", "summary", str(folder), "--format", form]
+    printed = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=SUITE.parent, check=False
+    )
+    if printed.returncode != 0:
+        return None
+    path = folder.with_name(f"{folder.name}.{suffix}")
+    path.write_text(printed.stdout, encoding="utf-8")
     return path
 
 
@@ -225,9 +233,12 @@ def main() -> None:
     """Judge one broker, configured by the action's inputs."""
     status, folder = judge(os.environ)
     summary = write_run_summary(folder, status)
-    write_outputs(
-        {"status": str(status), "run": str(folder or ""), "summary": str(summary or "")},
-    )
+    # This program's own log carries out no command: a further step shows the annotations.
+    further = {
+        name: str((folder and summary and written_beside(folder, form, suffix)) or "")
+        for name, form, suffix in (("annotations", "annotations", "annotations"), ("junit", "junit", "xml"))
+    }
+    write_outputs({"status": str(status), "run": str(folder or ""), "summary": str(summary or ""), **further})
     raise SystemExit(status)
 
 

@@ -9,11 +9,14 @@ import click
 
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.results import links_before, read_results
+from reports.exports.annotations import annotation_lines
 from reports.exports.issues import violation_documents, violations_of
+from reports.exports.junit import junit_text
 from reports.exports.summary_markdown import summary_markdown
 from reports.grid.addresses import HOME
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid
+from reports.grid.products import products_of
 
 SUMMARY_SCHEMA_VERSION = 1
 """Version of the JSON document's layout."""
@@ -21,7 +24,11 @@ SUMMARY_SCHEMA_VERSION = 1
 
 @click.command()
 @click.argument("path", metavar="GRID_OR_RUN", type=FOLDER)
-@form_option("markdown", "json", meaning="json lists every violation with the text for an issue")
+@form_option(
+    *("markdown", "json", "junit", "annotations"),
+    meaning="json lists every violation with the text for an issue; junit has a case per clause and listener; annotations "
+    "are lines that GitHub shows in a pull request",
+)
 @PAGES_OPTION
 def summary(path: Path, form: str, pages: str | None) -> None:
     """Show on one page what a run or a grid found.
@@ -37,6 +44,15 @@ def summary(path: Path, form: str, pages: str | None) -> None:
     if form == "markdown":
         click.echo(summary_markdown(folded, overview, results.failures, pages=before), nl=False)
         return
+    if form == "junit":
+        products = products_of(folded, results.failures)
+        click.echo(junit_text(results.grid, products, results.failures))
+        return
+    violations = violations_of(folded, results.failures, pages=before)
+    if form == "annotations":
+        for line in annotation_lines(violations):
+            click.echo(line)
+        return
     document = {
         "summary_schema_version": SUMMARY_SCHEMA_VERSION,
         "sentence": overview.sentence,
@@ -44,6 +60,6 @@ def summary(path: Path, form: str, pages: str | None) -> None:
         "counts": overview.cells,
         "clauses": overview.clauses,
         "targets": overview.targets,
-        "violations": violation_documents(violations_of(folded, results.failures, pages=before)),
+        "violations": violation_documents(violations),
     }
     click.echo(json.dumps(document, indent=1))

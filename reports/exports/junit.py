@@ -43,9 +43,15 @@ _MAX_DETAIL = 4_000
 
 def write_junit(grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure], out_dir: Path) -> None:
     """Write junit.xml."""
+    (out_dir / JUNIT).write_text(junit_text(grid, products, failures), encoding="utf-8")
+
+
+def junit_text(grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]) -> str:
+    """Return the document as text."""
     root = junit_document(grid, products, failures)
     ET.indent(root, space="")
-    ET.ElementTree(root).write(out_dir / JUNIT, encoding="utf-8", xml_declaration=True)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text.decode()
 
 
 def junit_document(grid: Grid, products: Sequence[Product], failures: Iterable[KeptFailure]) -> ET.Element:

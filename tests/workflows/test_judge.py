@@ -187,6 +187,10 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
         assert f"Exit status: {status}" in summary.read_text()
         assert (Path(values["run"]) / "run.json").is_file()
         assert Path(values["summary"]).read_text() in summary.read_text()
+        assert (
+            Path(values["annotations"]).read_text().startswith("::error title=MUST KIP-482.tags-ascending-in-answers")
+        )
+        assert '<testsuites name="Kafka conformance" tests="' in Path(values["junit"]).read_text()
     assert not (BROKERS_FOLDER / f"{IMAGE_TARGET}.toml").exists()
 
 

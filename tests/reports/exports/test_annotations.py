@@ -1,0 +1,52 @@
+"""Annotations name what fails a run, and do not act on the log of a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.exports.annotations import MAX_ANNOTATIONS, annotation_lines
+from reports.exports.issues import violations_of
+from reports.grid.grid_reading import read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import read_history_tables
+from tests.reports.exports.grids import CLAUSE, HOSTILE
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
+
+
+def annotated(folder: Path) -> list[str]:
+    """Return the annotations of a grid."""
+    failures = read_history_tables(folder).failures or ()
+    return list(annotation_lines(violations_of(FoldedGrid(read_grid(folder)), failures, pages=None)))
+
+
+def test_each_violation_that_fails_a_run_is_a_line(small: Path) -> None:
+    """A violated SHOULD fails none."""
+    (line,) = annotated(small)
+    assert line.startswith(f"::error title=MUST {CLAUSE}%3A apache-kafka-3.9.2::What {CLAUSE} says. Seen: ")
+
+
+def test_there_are_at_most_ten_and_nothing_in_them_acts(tmp_path: Path) -> None:
+    clauses = [f"KIP-1.clause-{number}" for number in range(MAX_ANNOTATIONS + 5)]
+    signatures = [f"{number:016x}" for number in range(len(clauses))]
+    target = "apache-kafka-4.4.0"
+    pairs = list(zip(clauses, signatures, strict=True))
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row(target)],
+        clauses=[clause_row(clause, index) for index, clause in enumerate(clauses)],
+        cells=[cell_row(clause, target, "violates", failures=[signature]) for clause, signature in pairs],
+        failures=[
+            failure_row(signature, clause, target, message=f"100 %\r::warning::{HOSTILE}")
+            for clause, signature in pairs
+        ],
+    )
+    lines = annotated(folder)
+    assert len(lines) == MAX_ANNOTATIONS
+    assert (
+        lines[-1]
+        == "::error title=Kafka conformance::6 more clauses are violated; the summary of the job has them all."
+    )
+    for line in lines:
+        assert line.isprintable()
+        assert line.startswith("::error title=")
+    assert r"100 %25\r::warning::" in lines[0]
