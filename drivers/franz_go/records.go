@@ -5,19 +5,25 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func newClient(given arguments, more ...kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append([]kgo.Opt{
+	return kgo.NewClient(settings(given, more...)...)
+}
+
+func settings(given arguments, more ...kgo.Opt) []kgo.Opt {
+	return append([]kgo.Opt{
 		kgo.SeedBrokers(given.bootstrap),
 		kgo.ClientID(given.operation),
 		kgo.RetryTimeout(given.timeout),
 		kgo.AllowAutoTopicCreation(),
 		// A record goes to its own partition, which is 0 here.
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-	}, more...)...)
+	}, more...)
 }
 
 // Every operation ends with the driver, so nothing is closed and no time is limited here.
@@ -118,16 +124,33 @@ func transact(client *kgo.Client, record *kgo.Record, end kgo.TransactionEndTry)
 	return client.EndTransaction(ctx, end)
 }
 
-var transactional *kgo.Client
+// Only a member of a group commits offsets in a transaction.
+var session *kgo.GroupTransactSession
 
-// transaction writes a record in a transaction of the producer that the first call made, and commits it.
+// transaction writes a record and commits an offset, in a transaction of the producer that the first call made.
 func transaction(given arguments) (string, error) {
-	if transactional == nil {
-		client, err := newClient(given, kgo.TransactionalID(name()))
+	if session == nil {
+		member := []kgo.Opt{kgo.TransactionalID(name()), kgo.ConsumerGroup(name()), kgo.ConsumeTopics(transactionTopic)}
+		made, err := kgo.NewGroupTransactSession(settings(given, member...)...)
 		if err != nil {
 			return "", err
 		}
-		transactional = client
+		session = made
 	}
-	return "a transaction", transact(transactional, plainRecord(transactionTopic), kgo.TryCommit)
+	if err := session.Begin(); err != nil {
+		return "", err
+	}
+	written := session.ProduceSync(ctx, plainRecord(transactionTopic)).FirstErr()
+	isCommitted, err := session.End(kgo.PreTxnCommitFnContext(ctx, addOffset), kgo.TransactionEndTry(written == nil))
+	return "a transaction", errors.Join(written, err, check(isCommitted, "the transaction was aborted"))
+}
+
+// addOffset gives the offset that is committed: a scripted broker assigns no partition whose offset would be committed.
+func addOffset(request *kmsg.TxnOffsetCommitRequest) error {
+	partition := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	partition.Offset = 1
+	topic := kmsg.NewTxnOffsetCommitRequestTopic()
+	topic.Topic, topic.Partitions = transactionTopic, append(topic.Partitions, partition)
+	request.Topics = append(request.Topics, topic)
+	return nil
 }

@@ -31,6 +31,7 @@ from wire.described_messages import (
 )
 from wire.error_codes import ErrorCode
 from wire.fields import Field, versions
+from wire.group_messages import GROUP_APIS
 from wire.header_versions import Schema
 from wire.headers import RequestHeader, ResponseHeader
 from wire.message_schemas import Api, message_class, message_from
@@ -45,7 +46,14 @@ def newest(api: Api) -> int:
 
 ADMINISTRATION = (ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS, CREATE_TOPICS)
 ANSWERED_ONLY = tuple(api for api in DATA_APIS.values() if api.api_key not in TRANSACTION_APIS)
-APIS = (*CLUSTER_APIS.values(), *SASL_APIS.values(), *ADMINISTRATION, *TRANSACTION_APIS.values(), *ANSWERED_ONLY)
+APIS = (
+    *CLUSTER_APIS.values(),
+    *SASL_APIS.values(),
+    *ADMINISTRATION,
+    *TRANSACTION_APIS.values(),
+    *GROUP_APIS.values(),
+    *ANSWERED_ONLY,
+)
 EACH_API = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 NODES = [(1, "one", 9092), (2, "two", 9093)]
 

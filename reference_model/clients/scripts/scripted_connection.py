@@ -30,7 +30,7 @@ from reference_model.clients.scripts.script import (
     Table,
 )
 from reference_model.clients.scripts.served_apis import CLIENT_APIS, NEWEST_SERVED, served_table
-from reference_model.clients.scripts.transaction_steps import transaction_response
+from reference_model.clients.scripts.transaction_steps import TRANSACTION_STEPS, transaction_response
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.described_messages import (
@@ -44,7 +44,6 @@ from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN
-from wire.transaction_messages import TRANSACTION_APIS
 
 Address = tuple[str, int]
 """Host and port."""
@@ -338,7 +337,7 @@ class ScriptedConnection:
             return dataclasses.replace(request, is_served=False), [Write(then="close")]
         if request.api_key in CLUSTER_APIS:
             response = self._describe_cluster(api, message, request.api_version)
-        elif request.api_key in TRANSACTION_APIS:
+        elif request.api_key in TRANSACTION_STEPS:
             response = transaction_response(api, message)
         elif self._sasl.is_over:
             response = api.response()
@@ -356,7 +355,7 @@ class ScriptedConnection:
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
         key = request.api_key
-        apis = {**CLIENT_APIS, **TRANSACTION_APIS} if self._serves_transactions else CLIENT_APIS
+        apis = {**CLIENT_APIS, **TRANSACTION_STEPS} if self._serves_transactions else CLIENT_APIS
         api = apis.get(key) if self._sasl.is_over else self._sasl.api_of(key)
         is_known = api is not None and request.api_version in api.valid_versions
         return api if is_known and self._lists(request) else None

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import node_id
+from reference_model.clients.scripts.transaction_steps import TRANSACTION_STEPS
 from reference_model.profiles.listeners import TLS_LISTENERS
 from wire.described_messages import CLUSTER_APIS, SASL_APIS
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, FrameReader
 from wire.headers import RequestHeader
-from wire.transaction_messages import TRANSACTION_APIS
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ def _request(seen: SeenRequest) -> Request:
         correlation_id=seen.correlation_id,
         client_id=seen.client_id,
     )
-    api = {**CLUSTER_APIS, **SASL_APIS, **TRANSACTION_APIS}.get(seen.api_key)
+    api = {**CLUSTER_APIS, **SASL_APIS, **TRANSACTION_STEPS}.get(seen.api_key)
     is_described = api is not None and seen.api_version in api.valid_versions
     return Request(
         data=seen.data,

@@ -14,7 +14,7 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from reference_model.clients.model.client_connections import Link
 from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.scripts.script import TRANSACTIONS, Answer, ConnectionScript, Script, Table, one_node
-from reference_model.clients.scripts.transaction_steps import PRODUCER_ID, transaction_response
+from reference_model.clients.scripts.transaction_steps import PRODUCER_ID, TRANSACTION_STEPS, transaction_response
 from reference_model.profiles.known_apis import label_of
 from strategies.transaction_scripts import AT_LEVEL_1, AT_LEVEL_2, CONTROL, transacting
 from wire.api_keys import (
@@ -26,6 +26,7 @@ from wire.api_keys import (
 )
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
+from wire.group_messages import JOIN_GROUP, SYNC_GROUP
 from wire.message_schemas import message_from
 from wire.primitives import INT16_MAX
 from wire.transaction_messages import (
@@ -33,7 +34,6 @@ from wire.transaction_messages import (
     END_TXN,
     INIT_PRODUCER_ID,
     PRODUCE,
-    TRANSACTION_APIS,
     TXN_OFFSET_COMMIT,
 )
 
@@ -127,7 +127,7 @@ def answered(api: Any, version: int, **fields: Any) -> Any:
     return decode(api.response, encode(transaction_response(api, request), version=version), version=version)
 
 
-@pytest.mark.parametrize("api", TRANSACTION_APIS.values(), ids=lambda api: api.name)
+@pytest.mark.parametrize("api", TRANSACTION_STEPS.values(), ids=lambda api: api.name)
 def test_every_step_succeeds_in_every_version(api: Any) -> None:
     """A response can be encoded in each version, and has no error."""
     assert api.valid_versions.last is not None
@@ -154,6 +154,16 @@ def test_responses_repeat_what_they_are_about() -> None:
     assert of_broker.transactional_id == "t"
     for each in (of_client, *of_broker.topic_results):
         assert (each.name, each.results_by_partition[0].partition_index) == ("a", 5)
+
+
+def test_client_may_join_a_group_that_assigns_nothing() -> None:
+    protocols = [{"name": "range", "metadata": b"x"}, {"name": "sticky", "metadata": b"y"}]
+    joined = answered(JOIN_GROUP, 9, group_id="g", protocol_type="consumer", protocols=protocols)
+    assert (joined.protocol_type, joined.protocol_name, joined.generation_id) == ("consumer", "range", 1)
+    assert joined.member_id != joined.leader
+    assigned = answered(SYNC_GROUP, 5, protocol_type="consumer", protocol_name="range")
+    assert assigned.assignment == bytes.fromhex("0000 00000000 ffffffff")
+    assert (assigned.protocol_type, assigned.protocol_name) == ("consumer", "range")
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(4, -1), (5, 3)])
