@@ -211,11 +211,6 @@ _CHANGES = st.sampled_from((transactions_with, transactions_along))
 """How a second response differs from the first: it is that of another broker, or of a later connection."""
 
 
-def invalid_epochs() -> st.SearchStrategy[Script]:
-    """Clusters whose features have an epoch below -1, which no correct broker sends."""
-    return st.integers(_MIN_EPOCH, -2).map(lambda epoch: transactions_with(at_level(2, epoch=epoch)))
-
-
 def clusters_with_an_older_epoch() -> st.SearchStrategy[Script]:
     """Clusters in which an older epoch follows a newer one, with another level: one broker is not up to date."""
     return st.builds(
@@ -255,6 +250,11 @@ def levels_twice(first: int, second: int) -> Script:
     return _one_transaction(finalized((TRANSACTION_VERSION, first), (TRANSACTION_VERSION, second)))
 
 
+def invalid_epoch(level: int, epoch: int) -> Script:
+    """Return a script of a broker whose features have an epoch below -1, the one that stands for an unknown one."""
+    return _one_transaction(at_level(level, epoch=epoch))
+
+
 def level_outside(level: int, lowest: int, highest: int) -> Script:
     """Return a script of a broker at a level of transaction.version outside the range that it supports."""
     return _one_transaction(
@@ -271,9 +271,13 @@ def _one_transaction(answer: Answer) -> Script:
     return one_node(answer, options=(TRANSACTIONS,), timeout_ms=FAILURE_MS)
 
 
-def contradicting_features() -> st.SearchStrategy[Script]:
-    """Brokers whose features contradict themselves: listed twice, or at a level that they do not support."""
+def nonsensical_features() -> st.SearchStrategy[Script]:
+    """Brokers whose features make no sense: listed twice, at a level that they do not support, or of no valid epoch."""
     levels = st.integers(1, 3)
     numbers = st.integers(-1, 3)
     outside = st.tuples(st.integers(-2, 5), numbers, numbers).filter(lambda drawn: not drawn[1] <= drawn[0] <= drawn[2])
-    return st.builds(levels_twice, levels, levels) | outside.map(lambda drawn: level_outside(*drawn))
+    return (
+        st.builds(levels_twice, levels, levels)
+        | outside.map(lambda drawn: level_outside(*drawn))
+        | st.builds(invalid_epoch, st.integers(1, FIRST_LEVEL_OF_V2), st.integers(_MIN_EPOCH, -2))
+    )

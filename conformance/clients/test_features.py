@@ -11,6 +11,9 @@ from hypothesis import example, given, settings
 
 from conformance.clients.vocabulary import *
 
+SHOWS_WHAT_IT_BELIEVES = pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+"""The versions of a client show which features it believes only if they depend on features at all."""
+
 
 @pytest.mark.needs("option:transactions")
 @pytest.mark.clause("FEATURES.client-caps-by-level")
@@ -27,7 +30,7 @@ def test_transaction_waits_for_level_2(client: ClientUnderTest, script: Script) 
         unjudged_without_commit(play)
 
 
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+@SHOWS_WHAT_IT_BELIEVES
 @pytest.mark.clause("FEATURES.client-believes-levels")
 @given(script=clusters_with_transaction_v2())
 @settings(max_examples=2)
@@ -41,7 +44,7 @@ def test_level_is_believed(client: ClientUnderTest, script: Script) -> None:
         assert_uses_transaction_v2(client, play, "FEATURES.client-believes-levels")
 
 
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+@SHOWS_WHAT_IT_BELIEVES
 @pytest.mark.clause("FEATURES.client-ignores-unknown-features")
 @given(script=clusters_with_unknown_features())
 @settings(max_examples=2)
@@ -56,7 +59,7 @@ def test_unknown_feature_changes_nothing(client: ClientUnderTest, script: Script
         assert_uses_transaction_v2(client, play, "FEATURES.client-believes-levels")
 
 
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+@SHOWS_WHAT_IT_BELIEVES
 @pytest.mark.clause("FEATURES.client-ignores-unknown-epoch")
 @given(script=clusters_without_an_epoch())
 @settings(max_examples=2)
@@ -71,19 +74,7 @@ def test_features_without_an_epoch_do_not_count(client: ClientUnderTest, script:
         assert_uses_transaction_v2(client, play, "FEATURES.client-ignores-unknown-epoch")
 
 
-@pytest.mark.malformed
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
-@pytest.mark.clause("FEATURES.client-ignores-unknown-epoch")
-@given(script=invalid_epochs())
-@settings(max_examples=1)
-@example(script=transactions_with(at_level(2, epoch=-2)))
-def test_features_with_an_invalid_epoch_do_not_count(client: ClientUnderTest, script: Script) -> None:
-    """Features with an epoch below -1 enable nothing: no such epoch is valid."""
-    with played(client, script) as play:
-        assert_allowed(play, "FEATURES.client-ignores-unknown-epoch")
-
-
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+@SHOWS_WHAT_IT_BELIEVES
 @pytest.mark.clause("FEATURES.client-never-goes-back")
 @given(script=clusters_with_an_older_epoch())
 @settings(max_examples=2)
@@ -98,7 +89,7 @@ def test_older_epoch_changes_nothing(client: ClientUnderTest, script: Script) ->
         assert_uses_transaction_v2(client, play, "FEATURES.client-never-goes-back")
 
 
-@pytest.mark.needs("option:transactions", "uses_transaction_v2", "heeds_levels")
+@SHOWS_WHAT_IT_BELIEVES
 @pytest.mark.clause("FEATURES.client-sees-new-level")
 @given(script=clusters_that_change_a_level())
 @settings(max_examples=2)
@@ -117,13 +108,14 @@ def test_new_level_is_used(client: ClientUnderTest, script: Script) -> None:
 @pytest.mark.malformed
 @pytest.mark.needs("option:transactions")
 @pytest.mark.clause("KIP-35.client-survives-nonsense")
-@given(script=contradicting_features())
+@given(script=nonsensical_features())
 @settings(max_examples=2)
 @example(script=levels_twice(1, 2))
 @example(script=level_outside(3, 1, 2))
 @example(script=level_outside(-1, 0, 2))
-def test_contradicting_features_are_survived(client: ClientUnderTest, script: Script) -> None:
-    """A client survives features that are listed twice, or at a level that no broker supports."""
+@example(script=invalid_epoch(2, -2))
+def test_nonsensical_features_are_survived(client: ClientUnderTest, script: Script) -> None:
+    """A client survives features that are listed twice, at a level that no broker supports, or of an invalid epoch."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
         assert_bounded(play)

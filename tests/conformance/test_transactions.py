@@ -37,7 +37,6 @@ OF_V2 = (
     test_features.test_level_is_believed,
     test_features.test_unknown_feature_changes_nothing,
     test_features.test_features_without_an_epoch_do_not_count,
-    test_features.test_features_with_an_invalid_epoch_do_not_count,
     test_features.test_older_epoch_changes_nothing,
     test_features.test_new_level_is_used,
 )

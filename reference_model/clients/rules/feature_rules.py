@@ -4,6 +4,7 @@ Source: KIP-584 and KIP-890.
 
 A client learns features from every table that it gets, and keeps those with the highest epoch. It may decide when a
 transaction begins, and keep to that until the transaction ends: so a request is right if it was at any time since then.
+The only epoch below 0 is -1, which is unknown: what follows from another one, which no broker may send, no source says.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ BELIEVES = "FEATURES.client-believes-levels"
 IGNORES_UNKNOWN_EPOCH = "FEATURES.client-ignores-unknown-epoch"
 NEVER_GOES_BACK = "FEATURES.client-never-goes-back"
 SEES_NEW_LEVEL = "FEATURES.client-sees-new-level"
+UNKNOWN_EPOCH = -1
 _V2 = f"{TRANSACTION_VERSION} {FIRST_LEVEL_OF_V2}"
 
 
@@ -36,6 +38,8 @@ def waits_for_transaction_v2(move: Move, history: History) -> Forbidden:
     if not needs_transaction_v2(move):
         return
     tables = _tables_known(move, history)
+    if _have_invalid_epoch(tables):
+        return
     if not any(_enables_v2(each) for each in _features_during(move, history, tables)):
         clause, why = _blame(_responses(tables), believed=True)
         newest = NEWEST_BEFORE_V2[move.request.api_key]
@@ -53,6 +57,8 @@ def misses_transaction_v2(move: Move, history: History) -> tuple[str, str] | Non
     if not any(each.request.api_key == END_TXN_KEY for each in _before(move, history)):
         return None
     tables = _tables_known(move, history)
+    if _have_invalid_epoch(tables):
+        return None
     if not all(_enables_v2(each) for each in _features_during(move, history, tables)):
         return None
     return _blame(_responses(tables), believed=False)
@@ -95,6 +101,11 @@ def _tables_known(move: Move, history: History) -> list[Move]:
 
 def _responses(tables: list[Move]) -> list[ReadResponse]:
     return [each.response for each in tables if each.response is not None]
+
+
+def _have_invalid_epoch(tables: list[Move]) -> bool:
+    """Return whether the epoch of a table is neither valid nor the one that stands for an unknown one."""
+    return any(each.epoch < UNKNOWN_EPOCH for each in _responses(tables))
 
 
 def _came_before(table: Move, move: Move) -> bool:

@@ -154,7 +154,7 @@ class EpochOfFeaturesIsNotLookedAt(ModelClient):
     """Believes features without an epoch as long as it knows none with one."""
 
     def features_count(self, response: ApiVersionsResponse) -> bool:
-        return response.finalized_features_epoch >= -1
+        return True
 
     def are_newer(self, link: Link, response: ApiVersionsResponse) -> bool:
         return super().are_newer(link, response) or self.features.epoch == -1
@@ -179,17 +179,6 @@ class MissingEpochForgetsFeatures(ModelClient):
         super().learn_features(link, response)
         if response.finalized_features_epoch == -1:
             self.features = FinalizedFeatures()
-
-
-@fault(IGNORES_UNKNOWN_EPOCH)
-class EpochBelowTheUnknownOneCounts(ModelClient):
-    """Compares the epoch with -1 for equality, and believes features with another negative one."""
-
-    def features_count(self, response: ApiVersionsResponse) -> bool:
-        return response.finalized_features_epoch != -1
-
-    def are_newer(self, link: Link, response: ApiVersionsResponse) -> bool:
-        return super().are_newer(link, response) or response.finalized_features_epoch < -1
 
 
 @fault(NEVER_GOES_BACK)

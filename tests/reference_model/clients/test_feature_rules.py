@@ -32,6 +32,7 @@ END = sent(5, api_key=END_TXN_KEY)
 LEVEL_1, LEVEL_2 = AT_LEVEL_1, AT_LEVEL_2
 NEWER_1, NEWER_2 = at_level(1, epoch=8), at_level(2, epoch=8)
 WITHOUT_EPOCH_1, WITHOUT_EPOCH_2 = at_level(1, epoch=-1), at_level(2, epoch=-1)
+INVALID_EPOCH_1, INVALID_EPOCH_2 = at_level(1, epoch=-2), at_level(2, epoch=-2)
 
 
 def produce(version: int, transactional_id: str | None = "some") -> SeenRequest:
@@ -69,6 +70,8 @@ def broken(recording: Recording) -> list[str]:
         pytest.param((LEVEL_2, INIT, NEWER_1, produce(12), END), id="level-fell-in-the-transaction"),
         pytest.param((LEVEL_2, INIT, END, NEWER_1, commit(5)), id="level-fell-after-it-began"),
         pytest.param((LEVEL_1, INIT, NEWER_2, produce(12)), id="level-rose-in-the-transaction"),
+        pytest.param((INVALID_EPOCH_2, produce(12)), id="epoch-that-no-broker-has"),
+        pytest.param((LEVEL_1, INVALID_EPOCH_2, produce(12)), id="epoch-that-no-broker-has-after-another"),
         pytest.param((LEVEL_1, sent(2, api_key=0)), id="version-without-transactions"),
         pytest.param((LEVEL_1, sent(12, api_key=0)), id="body-that-was-not-read"),
         pytest.param((LEVEL_1, sent(99, api_key=0)), id="version-that-does-not-exist"),
@@ -87,7 +90,6 @@ def test_version_may_be_used(events: tuple[Answer | SeenRequest, ...]) -> None:
         pytest.param((finalized(("x", 2)), produce(12)), [CAPS], id="another-feature"),
         pytest.param((produce(12),), [CAPS], id="before-any-table"),
         pytest.param((WITHOUT_EPOCH_2, produce(12)), [IGNORES_UNKNOWN_EPOCH], id="no-epoch"),
-        pytest.param((at_level(2, epoch=-2), produce(12)), [IGNORES_UNKNOWN_EPOCH], id="negative-epoch"),
         pytest.param((LEVEL_1, WITHOUT_EPOCH_2, produce(12)), [IGNORES_UNKNOWN_EPOCH], id="no-epoch-after-one"),
         pytest.param((WITHOUT_EPOCH_2, LEVEL_1, produce(12)), [IGNORES_UNKNOWN_EPOCH], id="no-epoch-before-one"),
         pytest.param((NEWER_1, LEVEL_2, produce(12)), [NEVER_GOES_BACK], id="older-epoch"),
@@ -113,6 +115,7 @@ def test_version_may_not_be_used(events: tuple[Answer | SeenRequest, ...], claus
             (LEVEL_2, INIT, WITHOUT_FEATURES, END, produce(11)), IGNORES_UNKNOWN_EPOCH, id="features-are-gone"
         ),
         pytest.param((WITHOUT_FEATURES, INIT, LEVEL_2, END, produce(11)), BELIEVES, id="features-came-later"),
+        pytest.param((LEVEL_2, INIT, INVALID_EPOCH_1, END, produce(11)), None, id="epoch-that-no-broker-has"),
         pytest.param((LEVEL_2, INIT, END, produce(12)), None, id="used"),
         pytest.param((LEVEL_2, INIT, produce(11)), None, id="first-transaction"),
         pytest.param((LEVEL_1, INIT, END, NEWER_2, produce(11)), None, id="level-rose-after-it-began"),
