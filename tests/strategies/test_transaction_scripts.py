@@ -77,6 +77,7 @@ def test_script_can_be_read_back(strategy: Strategy) -> None:
         (clusters_below_level_2, lambda s: answers(s)[0] == at_level_0(max(epochs(s)[0], 0))),
         (clusters_below_level_2, lambda s: levels(s) == [1, 1]),
         (clusters_below_level_2, lambda s: levels(s) == [None] and levels(s, "group.version") == [1]),
+        (clusters_below_level_2, lambda s: levels(s) == [1] and levels(s, "share.version") == [1]),
         (clusters_below_level_2, lambda s: levels(s) == [1] and levels(s, "share.version") == [2]),
         (clusters_below_level_2, lambda s: levels(s) == [1] and levels(s, "streams.version") == [1]),
         (clusters_below_level_2, lambda s: levels(s) == [1] and levels(s, "kraft.version") == [1]),
