@@ -25,7 +25,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clauses.catalogue import Role
-from reference_model.clients.scripts.script import Script
+from reference_model.clients.scripts.script import TRANSACTIONS, Script
 from reports.records import CAPTURE_FILE, DUMP_FILE, FACTS_FILE, OPERATION, REPRODUCER_FILE
 from reports.repeats import Repeats, ShownBy, repeat_facts
 from reports.run.client_reproducer import play_data, render_client_reproducer
@@ -146,8 +146,8 @@ class Failure:
 
     @property
     def is_reproducible(self) -> bool:
-        """Whether there is a reproducer: that of a client plays its script; an operation has none."""
-        return not self.is_of_client or self.script is not None
+        """Whether there is a reproducer: that of a client plays its script; operations and transactions have none."""
+        return not self.is_of_client or (self.script is not None and TRANSACTIONS not in self.script.options)
 
     @property
     def first_line(self) -> str:

@@ -23,6 +23,7 @@ import pytest
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import (
     ITSELF,
+    TRANSACTIONS,
     Answer,
     ConnectionScript,
     NodeScript,
@@ -111,6 +112,13 @@ def test_a_long_script_is_read_from_the_facts(tmp_path: Path) -> None:
     names = runpy.run_path(str(folder / "reproducer.py"), run_name="reproducer")
     (frame,) = _ask(names, (about_versions(3),))
     assert frame == failure.steps[0].exchanges[0].received
+
+
+def test_script_plays_no_transactions(tmp_path: Path) -> None:
+    """It serves none of their requests, so it could not show what was wrong; `replay` can."""
+    folder = write_failure(tmp_path, failure_of(one_node(options=(TRANSACTIONS,))))
+    assert not (folder / "reproducer.py").exists()
+    assert "play" not in json.loads((folder / "failure.json").read_text())
 
 
 @pytest.mark.parametrize(("again", "words"), [(True, ["--again"]), (False, [])])
