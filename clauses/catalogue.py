@@ -33,9 +33,13 @@ MAX_TITLE = 60
 """Maximum length of a title, in characters: rows of a grid begin with it."""
 
 
-REFERENCE = re.compile(r"\b(?:KIP-[0-9]+|KAFKA-[0-9]+)\b|Protocol guide")
+REFERENCE = re.compile(r"\b(?:KIP-[0-9]+|KAFKA-[0-9]+)\b|Protocol guide|Transaction Protocol")
 """A source as `location` names it: "KIP-35", "KAFKA-17011", "Protocol guide"."""
-PROTOCOL_GUIDE = "https://kafka.apache.org/protocol"
+_PAGES_OF_KAFKA = {
+    "Protocol guide": "https://kafka.apache.org/protocol",
+    "Transaction Protocol": "https://kafka.apache.org/42/operations/transaction-protocol",
+}
+"""Pages of Kafka's documentation, by title."""
 _ISSUES = "https://issues.apache.org/jira/browse/"
 _WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
 _PROPOSALS = {
@@ -236,4 +240,4 @@ def source_url(reference: str) -> str:
         return _ISSUES + reference
     if reference.startswith("KIP-"):
         return _WIKI + _pages().get(reference, _ALL_PROPOSALS)
-    return PROTOCOL_GUIDE
+    return _PAGES_OF_KAFKA[reference]

@@ -176,6 +176,7 @@ def test_property_names_are_unique() -> None:
     [
         ("KAFKA-17011", "https://issues.apache.org/jira/browse/KAFKA-17011"),
         ("Protocol guide", "https://kafka.apache.org/protocol"),
+        ("Transaction Protocol", "https://kafka.apache.org/42/operations/transaction-protocol"),
         (
             "KIP-35",
             "https://cwiki.apache.org/confluence/display/KAFKA/KIP-35+-+Retrieving+protocol+version",
