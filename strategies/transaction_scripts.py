@@ -21,7 +21,9 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.primitives import INT16_MAX
 
 ENOUGH_FOR_TRANSACTIONS = 24
-"""How many responses three transactions take at most, with what comes before them: each takes five below level 2."""
+"""How many responses two or three transactions take, with what comes before them.
+
+Each takes five below level 2, and six if its client is a member of a group that sends a heartbeat before the end."""
 FIRST_TRANSACTION_IS_OVER = 9
 """After how many responses a connection closes on which a client may do all of its first transaction."""
 TRANSACTIONS_MS = 15_000
