@@ -291,10 +291,8 @@ def test_finalized_levels_do_not_depend_on_the_version(
 @example(version=3)
 @example(version=5)
 def test_every_listener_lists_features(broker: Broker, version: int) -> None:
-    """Every listener lists features if the plaintext one does; that of a controller at least supported ones."""
-    # Controllers of some releases know what they support, but not what the cluster finalized.
-    kinds = (FeatureList.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(FeatureList)
-    assert_features_as_on(broker, PLAINTEXT, version, kinds, of_one_node=True)
+    """Every listener lists supported and finalized features if the plaintext one does, also that of a controller."""
+    assert_features_as_on(broker, PLAINTEXT, version, tuple(FeatureList), of_one_node=True)
 
 
 @pytest.mark.listeners(*OTHER_LISTENERS)

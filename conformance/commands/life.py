@@ -15,9 +15,12 @@ from conformance.commands.errors import UnknownName
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_targets
 from conformance.life.judging import LifeViolation, violations_in
-from conformance.life.sightings import Reply, Sighting
-from conformance.life.stories import QUORUM, Life, life_of
+from conformance.life.sightings import Sighting
+from conformance.life.stories import MAX_CONTROLLERS, Life, life_of
+from fixtures.client.own_connection import Reply
 from fixtures.errors import HarnessError
+from fixtures.launchers.nodes import Quorum
+from fixtures.launchers.startable_products import is_startable_product
 from fixtures.registry.targets import Target
 from reference_model.profiles.profile import KRAFT, release_order
 from reports.wording.escaping import printable
@@ -30,32 +33,42 @@ _FIRST_WITH_DYNAMIC_QUORUM = "3.9"
 @click.command()
 @click.argument("targets", metavar="RELEASE...", nargs=-1, required=True)
 @click.option(
-    "--quorum",
-    "with_quorum",
-    is_flag=True,
-    help="three controllers instead of one broker: first one alone, then all; then the leader is killed, and the next "
-    "one shut down",
+    "--controllers",
+    "number",
+    type=click.IntRange(1, MAX_CONTROLLERS),
+    default=1,
+    show_default=True,
+    help="more than one: first one alone, then all; then the leader is killed, the next one shut down, and in the end "
+    "all of them",
 )
-@click.option("--dynamic", "is_dynamic", is_flag=True, help="a dynamic quorum, which KRaft has since 3.9")
+@click.option(
+    "--quorum",
+    type=click.Choice([each.value for each in Quorum]),
+    default=Quorum.STATIC.value,
+    show_default=True,
+    help="how the controllers know each other: by their properties, by the storage of each, or by being added to the "
+    "first one while they run; the last two since 3.9",
+)
 @click.option("--json", "is_json", is_flag=True, help="print everything that was seen, with its bytes")
-def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json: bool) -> None:
+def life(targets: tuple[str, ...], number: int, quorum: str, is_json: bool) -> None:
     """Judge nodes while they start, have no quorum, and end.
 
-    A RELEASE is an id or a glob that `kafka-conformance targets` lists. It is started as a process, and its listeners
-    are asked for their versions all the time. A response may be missing, but what is answered has to be right: v0 with
-    a table and without an error, and finalized features with their epoch.
+    A RELEASE is an id or a glob that `kafka-conformance targets` lists, also of another broker or a proxy. It is
+    started as a process, and its listeners are asked for their versions all the time. A response may be missing, but
+    what is answered has to be right: v0 with a table and without an error, and finalized features with their epoch.
 
     The exit status is 1 if an answer breaks a clause. Otherwise it is 10 if a release did not start or
     ended by itself.
     """
+    how = Quorum(quorum)
     chosen = selected_targets(targets)
     for target in chosen:
-        _check(target, with_quorum=with_quorum, is_dynamic=is_dynamic)
+        _check(target, number, how)
     documents, has_violations, failed = [], False, False
     for target in chosen:
         try:
             with status_line(f"{target.id}: starting and ending its nodes"):
-                seen = life_of(target, QUORUM if with_quorum else 1, is_dynamic=is_dynamic)
+                seen = life_of(target, number, quorum=how)
         except HarnessError as error:
             click.echo(printable(f"{target.id}: {error}"), err=True)
             failed = True
@@ -73,21 +86,25 @@ def life(targets: tuple[str, ...], with_quorum: bool, is_dynamic: bool, is_json:
     raise SystemExit(NOT_JUDGED if failed and not has_violations else int(has_violations))
 
 
-def _check(target: Target, *, with_quorum: bool, is_dynamic: bool) -> None:
+def _check(target: Target, number: int, quorum: Quorum) -> None:
     """Refuse a target that cannot have this life.
 
     Raises:
         UnknownName: it is started in another way, or has no quorum.
     """
-    if not {"process", "home"} & target.launchers.keys() or not target.handshake:
-        raise UnknownName(f"{target.id} is no release with ApiVersions that is started as a process")
-    if (with_quorum or is_dynamic) and target.quorum != KRAFT:
+    is_release = bool({"process", "home"} & target.launchers.keys())
+    if not target.handshake or not (is_release or is_startable_product(target)):
         raise UnknownName(
-            f"{target.id} has no quorum of controllers: it needs ZooKeeper; leave out --quorum and --dynamic"
+            f"{target.id} has no ApiVersions, or is not started as a process on a port that the suite chooses"
         )
-    if is_dynamic and release_order(target.release) < release_order(_FIRST_WITH_DYNAMIC_QUORUM):
+    is_alone = number == 1 and quorum is Quorum.STATIC
+    if not is_alone and target.quorum != KRAFT:
+        raise UnknownName(f"{target.id} has no quorum of controllers; leave out --controllers and --quorum")
+    if not is_alone and not is_release:
+        raise UnknownName(f"{target.id} is no release of Kafka; leave out --controllers and --quorum")
+    if quorum is not Quorum.STATIC and release_order(target.release) < release_order(_FIRST_WITH_DYNAMIC_QUORUM):
         raise UnknownName(
-            f"{target.id} has no dynamic quorum, which there is since {_FIRST_WITH_DYNAMIC_QUORUM}; leave out --dynamic"
+            f"{target.id} has no dynamic quorum, which there is since {_FIRST_WITH_DYNAMIC_QUORUM}; leave out --quorum"
         )
 
 
@@ -103,7 +120,8 @@ def _lines(seen: Life, violations: Sequence[LifeViolation]) -> Iterator[str]:
     for violation in violations:
         sighting = violation.sighting
         where = f"node {sighting.node_id}, {sighting.listener}, after {sighting.at_s:.2f} s"
-        yield printable(f"{violation.clause} is violated: {violation.sentence} ({where}): {_beginning(sighting)}")
+        sentence = f"{violation.sentence}{_how_often(sighting)}"
+        yield printable(f"{violation.clause} is violated: {sentence} ({where}): {_beginning(sighting)}")
 
 
 def _in_words(sighting: Sighting) -> str:
@@ -115,7 +133,7 @@ def _what_it_did(sighting: Sighting) -> str:
         return str(sighting.reply)
     table, code = sighting.table, sighting.error_code
     if code:
-        return f"{ErrorCode(code).name} ({code})"
+        return f"{ErrorCode(code).name} ({code}){_how_often(sighting)}"
     if table is None:
         return f"cannot be read: {_beginning(sighting)}"
     words = f"{len(table.api_keys)} APIs"
@@ -124,6 +142,13 @@ def _what_it_did(sighting: Sighting) -> str:
         epoch = "with" if table.finalized_features_epoch >= 0 else "without"
         words += f"; finalized {epoch} an epoch: {levels}"
     return printable(words)
+
+
+def _how_often(sighting: Sighting) -> str:
+    """Return how many responses did the same, and in what time; empty for a single one."""
+    if sighting.times == 1:
+        return ""
+    return f" {sighting.times} times in {(sighting.until_s - sighting.at_s) * 1000:.0f} ms"
 
 
 def _beginning(sighting: Sighting) -> str:
@@ -153,5 +178,7 @@ def _sighting_as_json(sighting: Sighting) -> dict[str, object]:
         "listener": sighting.listener,
         "api_version": sighting.api_version,
         "reply": sighting.reply.value,
+        "times": sighting.times,
+        "until_s": round(sighting.until_s, 3),
         "bytes": sighting.payload.hex(),
     }

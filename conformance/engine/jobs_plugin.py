@@ -106,7 +106,7 @@ def _prepare(first: pytest.Item, number: int | None) -> int:
                 broker.share()
                 _announce(first.config, broker, jobs)
                 running, recorder = broker.running, first.config.stash[RECORDER]
-                note_started(recorder, broker.target, running.launcher, running.artefacts)
+                note_started(recorder, broker.target, running.launcher, running.artefacts, running.start)
             return jobs
     except (HarnessError, pytest.fail.Exception, pytest.skip.Exception):
         # The properties meet the same error, and report it.

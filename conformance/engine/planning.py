@@ -18,6 +18,7 @@ from clauses.catalogue import Clause, catalogue
 from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.runs.run_identity import target_facts
+from fixtures.client.own_connection import StartOfBroker
 from fixtures.registry.targets import KnownViolation, Target
 from fixtures.run_size import Kind
 from fixtures.under_test.judged_target import ChosenTarget
@@ -68,11 +69,17 @@ def is_about(item: pytest.Item, target: Target) -> bool:
     return is_judged(item) and chosen_of(item).target.id == target.id
 
 
-def note_started(recorder: RunRecorder, target: Target, launcher: str, artefacts: Mapping[str, str]) -> bool:
+def note_started(
+    recorder: RunRecorder,
+    target: Target,
+    launcher: str,
+    artefacts: Mapping[str, str],
+    start: StartOfBroker | None = None,
+) -> bool:
     """Record once how a target was started; return whether this was the first time."""
     if recorder.targets[target.id].launcher != NOT_STARTED:
         return False
-    recorder.target_started(target_facts(target, launcher=launcher, artefacts=artefacts))
+    recorder.target_started(target_facts(target, launcher=launcher, artefacts=artefacts, start=start))
     return True
 
 

@@ -17,7 +17,8 @@ from conformance.assertions.clause_ids import (
     V0_ALWAYS_SERVED,
     V3_BODY_FLEXIBLE,
 )
-from conformance.life.sightings import Reply, Sighting
+from conformance.life.sightings import Sighting
+from fixtures.client.own_connection import Reply
 from wire.error_codes import ErrorCode
 
 

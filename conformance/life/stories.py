@@ -1,7 +1,7 @@
 """Stories of nodes: the order in which they start and end while they are watched.
 
-One story is about a single broker, the other one about three controllers, each of which is a broker as well: one of
-three has no quorum, and a quorum loses its leader twice.
+One story is about a single broker or proxy, the other one about two or three controllers, each of which is a broker as
+well: one of them alone has no quorum, and a quorum loses its leader twice.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from conformance.life.judging import different_levels
-from conformance.life.sightings import Reply, Sighting, Watch
+from conformance.life.sightings import Sighting, Watch
+from conformance.life.voters import add_voter
+from fixtures.client.own_connection import Reply
 from fixtures.errors import BrokerDidNotStart, HarnessError
-from fixtures.launchers.nodes import ENDING_LIMIT_S, StartableNode, startable_nodes
+from fixtures.launchers.nodes import ControllerNode, Quorum, startable_nodes
+from fixtures.launchers.startable_node import ENDING_LIMIT_S, StartableNode
+from fixtures.launchers.startable_products import is_startable_product, startable_product
 from fixtures.polling import poll_until
 from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import profile_of
 
-QUORUM = 3
+MAX_CONTROLLERS = 3
 READY_LIMIT_S = 120.0
 ELECTION_LIMIT_S = 60.0
 """How long the remaining nodes may take to agree on a leader. Measured: 2 to 6 s."""
@@ -28,6 +32,10 @@ WITHOUT_QUORUM_S = 3.0
 """How long one of three is watched after it has answered first: its answers come at once, or with the quorum."""
 RUNS_S = 1.0
 """How long nodes run before anything else is done with them."""
+CROWD_S = 0.3
+"""How long a crowd asks a node before it is sent a signal."""
+ENDING_WITHOUT_QUORUM_S = 15.0
+"""How long a node may take to end that has no quorum: Kafka's brokers wait for a controller, for minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +73,14 @@ class Life:
     def ready_s(self) -> float | None:
         """How long it took from the first start to the first successful response of a broker; None if none came.
 
-        With three controllers the time without a quorum is part of it.
+        With several controllers the time without a quorum is part of it.
         """
         served = (each.at_s for each in self.sightings if each.listener == PLAINTEXT and each.error_code == 0)
         first = next(served, None)
         return None if first is None else first - self.phases[0].at_s
+
+
+Node = TypeVar("Node", bound=StartableNode)
 
 
 class WatchedNodes:
@@ -114,20 +125,39 @@ class WatchedNodes:
         self._watch_for(WITHOUT_QUORUM_S)
 
     def end(self, node: StartableNode, number: signal.Signals, *, why: str = "") -> None:
-        """Send a node a signal, and wait until it has ended."""
-        self._note(f"{number.name} to node {node.node_id}{why}")
-        has_ended = node.end(number)
-        late = f"did not end within {ENDING_LIMIT_S:g} s, and was killed"
+        """Send a node a signal while many ask it, and wait until it has ended."""
+        has_quorum = self.running_nodes * 2 > len(self._nodes)
+        limit_s = ENDING_LIMIT_S if has_quorum else ENDING_WITHOUT_QUORUM_S
+        with self._watch.crowd(node.node_id, node.addresses):
+            self._watch_for(CROWD_S)
+            self._note(f"{number.name} to node {node.node_id}{why}")
+            has_ended = node.end(number, limit_s=limit_s)
+        late = f"did not end within {limit_s:g} s, and was killed"
         self._note(f"node {node.node_id} {'has ended' if has_ended else late}")
 
     def end_leader(self, number: signal.Signals) -> StartableNode:
-        """End the leader and wait until the others have another one; return the node that has ended."""
+        """End the leader, and wait until the others have another one if they can; return the node that has ended."""
         leader = self._agreed_leader(self._nodes)
         self.end(leader, number, why=", the leader")
         others = [each for each in self._nodes if each is not leader]
-        new = self._agreed_leader(others)
-        self._note(f"node {new.node_id} leads")
+        if len(others) * 2 > len(self._nodes):
+            new = self._agreed_leader(others)
+            self._note(f"node {new.node_id} leads")
+        else:
+            self._note("there is no quorum")
+            self._watch_for(WITHOUT_QUORUM_S)
         return leader
+
+    def add(self, leader: ControllerNode, node: ControllerNode) -> None:
+        """Add a node that runs to the quorum."""
+        add_voter(leader, node)
+        self._note(f"node {node.node_id} added to the quorum")
+        self._watch_for(RUNS_S)
+
+    @property
+    def running_nodes(self) -> int:
+        """How many nodes run."""
+        return sum(node.runs for node in self._nodes)
 
     def _agreed_leader(self, among: Sequence[StartableNode]) -> StartableNode:
         found: list[StartableNode] = []
@@ -144,7 +174,7 @@ class WatchedNodes:
         self._holds_within(seconds, lambda: False)
 
     def _newest_of(self, node: StartableNode) -> list[Sighting]:
-        last = (self._watch.last(node.node_id, listener, self._watch.newest_version) for listener in node.addresses)
+        last = (self._watch.last_of_newest(node.node_id, listener) for listener in node.addresses)
         return [each for each in last if each is not None]
 
     def _serves(self, node: StartableNode, since_s: float) -> bool:
@@ -175,27 +205,31 @@ def _named(nodes: Sequence[StartableNode]) -> str:
     return ("node " if len(nodes) == 1 else "nodes ") + ", ".join(str(each.node_id) for each in nodes)
 
 
-def life_of(target: Target, number: int, *, is_dynamic: bool = False) -> Life:
+def life_of(target: Target, number: int = 1, *, quorum: Quorum = Quorum.STATIC) -> Life:
     """Start and end the nodes of a target, and return what was seen meanwhile.
 
     Args:
-        target: a release that is started as a process.
-        number: 1 for a single broker, 3 for a quorum of three.
-        is_dynamic: whether the quorum is a dynamic one.
+        target: a release that is started as a process, or another broker or proxy that `is_startable_product`.
+        number: 1 for a single broker, up to `MAX_CONTROLLERS` for a quorum of a release with KRaft.
+        quorum: how its controllers know each other.
 
     Raises:
         HarnessError: they cannot be prepared, so nothing was seen.
     """
-    newest = profile_of(target.release, quorum=target.quorum).traits.api_versions_max
-    story = _quorum if number == QUORUM else _one
-    with startable_nodes(target, number, is_dynamic=is_dynamic) as nodes:
-        return life_in(story, target.id, nodes, Watch(newest))
+    if is_startable_product(target):
+        with startable_product(target) as node:
+            return life_in(_one, target.id, [node], Watch())
+    with startable_nodes(target, number, quorum=quorum) as nodes:
+        if number == 1:
+            return life_in(_one, target.id, nodes, Watch())
+        begin = _growing if quorum is Quorum.GROWING else _together
+        return life_in(partial(_quorum, begin), target.id, nodes, Watch())
 
 
 def life_in(
-    story: Callable[[WatchedNodes, Sequence[StartableNode]], None],
+    story: Callable[[WatchedNodes, Sequence[Node]], None],
     target: str,
-    nodes: Sequence[StartableNode],
+    nodes: Sequence[Node],
     watch: Watch,
 ) -> Life:
     """Watch nodes during a story, and return what was seen, also if the story fails.
@@ -214,11 +248,10 @@ def life_in(
         except HarnessError as error:
             # What was seen until then may break a clause.
             failed = str(error)
-    sightings = sorted(watch.sightings, key=lambda each: each.at_s)
     return Life(
         target=target,
         phases=tuple(watched.phases),
-        sightings=tuple(sightings),
+        sightings=tuple(watch.sightings),
         notes=tuple(dict.fromkeys(watched.notes)),
         failed=failed,
     )
@@ -233,14 +266,36 @@ def _one(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
         story.end(node, number)
 
 
-def _quorum(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
-    """One of three has no quorum; then all run, the leader is killed, and after its return the next one shut down."""
+def _quorum(
+    begin: Callable[[WatchedNodes, Sequence[ControllerNode]], None],
+    story: WatchedNodes,
+    nodes: Sequence[ControllerNode],
+) -> None:
+    """A quorum begins, loses its leader twice, and is shut down in order."""
+    begin(story, nodes)
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        ended = story.end_leader(number)
+        story.start(ended)
+        story.wait_until_ready(ended)
+    for node in nodes:
+        story.end(node, signal.SIGTERM)
+
+
+def _together(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
+    """One of several has no quorum; then all run."""
     first, *others = nodes
     story.start(first)
     story.watch_without_quorum(first)
     story.start(*others)
     story.wait_until_ready(*nodes)
-    killed = story.end_leader(signal.SIGKILL)
-    story.start(killed)
-    story.wait_until_ready(killed)
-    story.end_leader(signal.SIGTERM)
+
+
+def _growing(story: WatchedNodes, nodes: Sequence[ControllerNode]) -> None:
+    """One begins alone, and the others are added to its quorum."""
+    first, *others = nodes
+    story.start(first)
+    story.wait_until_ready(first)
+    for node in others:
+        story.start(node)
+        story.wait_until_ready(node)
+        story.add(first, node)

@@ -203,7 +203,7 @@ class BrokerRole(RoleInRun[Broker]):
     def begin(self, item: pytest.Item, judged: Broker) -> None:
         """Record how the target was started, and let the property wait for it."""
         running = judged.running
-        note_started(self.recorder, judged.target, running.launcher, running.artefacts)
+        note_started(self.recorder, judged.target, running.launcher, running.artefacts, running.start)
         judged.begin_property(*(clause.id for clause in clauses_of(item)))
 
     @staticmethod

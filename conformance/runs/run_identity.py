@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.artefacts.kafka_home import HOME
+from fixtures.client.own_connection import StartOfBroker
 from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
 from reports.run.run_writer import TargetFacts
@@ -28,8 +29,10 @@ def file_sha256(target_id: str) -> str | None:
     return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
-    """Return a target's entry in a run's header."""
+def target_facts(
+    target: Target, *, launcher: str, artefacts: Mapping[str, str], start: StartOfBroker | None = None
+) -> TargetFacts:
+    """Return a target's entry in a run's header; `start` is what was seen of its start, if it is known."""
     home = target.launchers.get(HOME, {})
     return TargetFacts(
         id=target.id,
@@ -42,6 +45,8 @@ def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str])
         like=target.like.id if target.like else None,
         folder=home.get("folder"),
         commit=home.get("commit"),
+        ready_ms=None if start is None else start.ready_ms,
+        until_ready=None if start is None else start.until_ready,
     )
 
 

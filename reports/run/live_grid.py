@@ -87,4 +87,6 @@ def _target(recorder: RunRecorder, target: str, listener: str, started_at: datet
         language=facts.language if facts else None,
         like=facts.like if facts else None,
         commit=facts.commit if facts else None,
+        ready_ms=facts.ready_ms if facts else None,
+        until_ready=facts.until_ready if facts else None,
     )

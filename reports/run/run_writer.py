@@ -59,7 +59,7 @@ ADDRESS = "address"
 """The launcher of a target that the suite did not start: it can be judged again only at its address."""
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""
-_SELDOM = ("language", "like", "folder", "commit")
+_SELDOM = ("language", "like", "folder", "commit", "ready_ms", "until_ready")
 """Facts that an entry leaves out if there is nothing to say."""
 
 
@@ -160,8 +160,10 @@ class TargetFacts:
         like: id of the release that it is judged like; None if it is judged as itself.
         folder: folder of a build of one's own; None for any other target.
         commit: Kafka's commit that was built, as far as the build says it; None for any other target.
+        ready_ms: how long it took until it served requests, in milliseconds; None if that was not seen.
+        until_ready: what it did with requests until then; empty if it was ready at once, None if that was not seen.
 
-    An entry leaves out the last four if they are None.
+    An entry leaves out the last six if there is nothing to say.
     """
 
     id: str
@@ -174,6 +176,8 @@ class TargetFacts:
     like: str | None = None
     folder: str | None = None
     commit: str | None = None
+    ready_ms: int | None = None
+    until_ready: str | None = None
 
     def entry(self) -> dict[str, Any]:
         """Return the target's entry in a run's header."""

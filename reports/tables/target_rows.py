@@ -30,6 +30,8 @@ class GridTarget:
         language: that of a client library; None for any other target.
         like: the release that it is judged like; None if it is judged as itself.
         commit: Kafka's commit that a build in a folder was made of; None if the build does not say it.
+        ready_ms: milliseconds from the start of its process until it served requests; None if that was not seen.
+        until_ready: what it did with ApiVersions requests until then, each with how often; None if nothing was seen.
     """
 
     KEY: ClassVar[Sequence[str]] = ("target", "listener", "role")
@@ -47,6 +49,8 @@ class GridTarget:
     language: str | None = None
     like: str | None = None
     commit: str | None = None
+    ready_ms: Int32 | None = None
+    until_ready: str | None = None
 
     @property
     def target_name(self) -> str:

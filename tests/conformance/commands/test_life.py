@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from conformance.commands import life as life_command
 from conformance.commands.life import life
-from conformance.life.sightings import Reply, Sighting
+from conformance.life.sightings import Sighting
 from conformance.life.stories import Life, LifePhase, life_of
+from fixtures.client.own_connection import Reply
 from fixtures.errors import BrokerDidNotStart
 from fixtures.registry.targets import newest_release
 from wire.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
@@ -66,6 +67,15 @@ def test_what_was_seen_before_a_failure_is_judged(seen: Sighting, status: int, m
     assert ("is violated" in ran.stdout) == (status == 1)
 
 
+def test_repeated_answers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often, and in what time; a single one needs no count."""
+    often = replace(sighting(Reply.ANSWERED, FAILED), times=33, until_s=2.022)
+    monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(often))
+    ran = CliRunner().invoke(life, ["apache-kafka-4.4.0"])
+    assert "node 1 controller v0: UNKNOWN_SERVER_ERROR (-1) 33 times in 22 ms\n" in ran.stdout
+    assert "v0 is answered with UNKNOWN_SERVER_ERROR (-1) 33 times in 22 ms (node 1" in ran.stdout
+
+
 def test_json_has_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each release is an entry of a list."""
     monkeypatch.setattr(life_command, "life_of", lambda *_, **__: life_with(sighting(Reply.ANSWERED, FAILED)))
@@ -116,10 +126,14 @@ def test_release_that_does_not_start_is_no_violation(monkeypatch: pytest.MonkeyP
     ("options", "sentence"),
     [
         (["no-such-release"], "no-such-release"),
-        (["reference"], "reference is no release with ApiVersions that is started as a process"),
-        (["apache-kafka-0.9.0.1"], "is no release with ApiVersions"),
-        (["apache-kafka-3.8.1", "--dynamic"], "has no dynamic quorum, which there is since 3.9"),
-        (["apache-kafka-2.8.2", "--quorum"], "apache-kafka-2.8.2 has no quorum of controllers"),
+        (["cp-kafka-8.2.0"], "is not started as a process on a port that the suite chooses"),
+        (["librdkafka-mock-2.16.0"], "is not started as a process on a port that the suite chooses"),
+        (["apache-kafka-0.9.0.1"], "apache-kafka-0.9.0.1 has no ApiVersions, or is not started"),
+        (["apache-kafka-3.8.1", "--quorum", "dynamic"], "has no dynamic quorum, which there is since 3.9"),
+        (["apache-kafka-3.8.1", "--quorum", "growing"], "has no dynamic quorum, which there is since 3.9"),
+        (["apache-kafka-2.8.2", "--controllers", "3"], "apache-kafka-2.8.2 has no quorum of controllers"),
+        (["noida-db-0.2.3", "--controllers", "2"], "noida-db-0.2.3 has no quorum of controllers"),
+        (["reference", "--controllers", "2"], "leave out --controllers and --quorum"),
     ],
 )
 def test_bad_input_is_one_sentence(options: list[str], sentence: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from conformance.life.judging import different_levels, violations_in
-from conformance.life.sightings import Reply, Sighting
+from conformance.life.sightings import Sighting
+from fixtures.client.own_connection import Reply
 from wire.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from wire.codec import encode
 from wire.error_codes import ErrorCode

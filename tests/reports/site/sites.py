@@ -35,7 +35,7 @@ NAMED, FALLS_BACK = "KIP-35.client-asks-first", "KIP-511.client-falls-back"
 NEW_CLIENT, OLD_CLIENT = "librdkafka-2.12.1", "librdkafka-2.4.0"
 CLIENT_SIGNATURE, NOTE = "b" * 16, "c" * 16
 DECLARED = "It is so on purpose. (https://issues.example/browse/KAFKA-1)"
-BUILD = {"like": NEW, "commit": HOSTILE}
+BUILD = {"like": NEW, "commit": HOSTILE, "ready_ms": 2345, "until_ready": f"{HOSTILE} (3)"}
 """What is known about a build in a folder; it says itself of which commit it was made."""
 BEFORE = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
