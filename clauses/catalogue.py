@@ -48,6 +48,8 @@ _PROPOSALS = {
     "KIP-124": "KIP-124+-+Request+rate+quotas",
     "KIP-152": "KIP-152+-+Improve+diagnostics+for+SASL+authentication+failures",
     "KIP-219": "KIP-219+-+Improve+quota+communication",
+    "KIP-368": "KIP-368%3A+Allow+SASL+Connections+to+Periodically+Re-Authenticate",
+    "KIP-402": "KIP-402%3A+Improve+fairness+in+SocketServer+processors",
     "KIP-482": "KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields",
     "KIP-511": "KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers",
     "KIP-584": "KIP-584%3A+Versioning+scheme+for+features",

@@ -34,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "replay": _listed("replay", "Judge stored failures again: do they still fail?"),
         "learn": _listed("learn", "Learn how connections behave, and compare with the model."),
         "life": _listed("life", "Judge nodes while they start, have no quorum, and end."),
+        "limits": _listed("limits", "Judge what a broker does at the limits that operators set."),
         "changes": _listed("changes", "Find the releases that began to treat bytes differently."),
     },
     "Read results": {

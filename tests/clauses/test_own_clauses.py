@@ -20,6 +20,7 @@ from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from tests.clauses.properties import PropertySource, properties_in
+from tests.conformance.limits.limited_broker import WRONG_BROKERS
 from tests.upgrade.api_versions.test_wrong_tools import WRONG_TOOLS
 from wire.api_versions import NEWEST_VERSION
 
@@ -34,12 +35,14 @@ PLANTED: Mapping[Role, Counter[str]] = {
         for faults in (DEFECTS, PROXY_FAULTS, *provided("faults"))
         for fault in faults.values()
         for clause in set(fault.breaks)
-    ),
+    )
+    + Counter(each.breaks for each in WRONG_BROKERS),
     Role.CLIENT: Counter(clause for fault in FAULTS.values() for clause in set(fault.breaks)),
     Role.TOOL: Counter(each.breaks for each in WRONG_TOOLS),
     Role.SCHEMA: Counter(),
 }
-"""How many of the things that are planted for a role break each clause: defects, faults of clients, and wrong tools."""
+"""How many of the things that are planted for a role break each clause: defects, faults of clients, brokers with wrong
+limits, and wrong tools."""
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
 
 UNDER_DISCUSSION = {each.source for each in proposals()}
@@ -65,8 +68,8 @@ def test_clause_is_judged_or_says_why_not(clause: Clause) -> None:
 def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     """Every clause is broken by three planted defects if it is a MUST, else by one.
 
-    Those of clauses about clients are faults of the model client, those about proxies of the model proxy, and
-    those about tools of `api-versions`.
+    Those of clauses about clients are faults of the model client, those about proxies of the model proxy, those about
+    tools of `api-versions`, and those about limits of a model with limits.
     """
     if clause.id in JUDGED_BY_NOTHING:
         assert clause.not_tested
