@@ -1,4 +1,4 @@
-"""Stories of nodes: the order in which they start and end while they are watched.
+"""Stories of nodes: how they start and end while they are watched.
 
 One story is about a single broker or proxy, the other one about two or three controllers, each of which is a broker as
 well: one of them alone has no quorum, and a quorum loses its leader twice.

@@ -1,4 +1,7 @@
-"""Adds controllers to a dynamic quorum, as `kafka-metadata-quorum add-controller` does (KIP-853)."""
+"""Adds controllers to a dynamic quorum (KIP-853).
+
+`kafka-metadata-quorum add-controller` sends the same request.
+"""
 
 from __future__ import annotations
 

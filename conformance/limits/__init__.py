@@ -1,1 +1,1 @@
-"""What a broker does at the limits that its operator sets: sessions, connections, unstable versions."""
+"""What a broker does at the limits that its operator sets."""

@@ -1,4 +1,4 @@
-"""How limits are tried: connections that are asked one request after the other, and a clock.
+"""How limits are tried: connections that are asked, and a clock.
 
 The tests have a model of a broker instead, in virtual time.
 """

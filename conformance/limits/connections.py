@@ -1,4 +1,4 @@
-"""Limits of connections: `max.connections` (KIP-402) and `max.connections.per.ip`.
+"""Limits of connections: `max.connections` and `max.connections.per.ip`.
 
 A connection above the limit is not served: it waits, or is closed. The others are served, and new ones once those are
 closed.

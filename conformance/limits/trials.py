@@ -1,4 +1,4 @@
-"""The limits that are tried with a release, each with brokers that have its setting."""
+"""The limits that are tried, each with brokers that have its setting."""
 
 from __future__ import annotations
 

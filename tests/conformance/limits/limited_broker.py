@@ -1,4 +1,4 @@
-"""A model of a broker whose operator has set limits, in virtual time, and what is planted in it.
+"""A model of a broker with limits, in virtual time, and faults of it.
 
 A planted fault is a subclass that overrides one decision.
 """
@@ -26,7 +26,7 @@ UNSTABLE_KEY, UNSTABLE_VERSION = 22, 6
 ERROR = struct.pack(">ihi", 7, -1, 0)
 
 
-class LimitedBroker:
+class BrokerWithLimits:
     """A correct broker.
 
     Attributes:
@@ -56,7 +56,7 @@ class LimitedBroker:
         self.now_s = max(self.now_s, at_s)
 
     def told_ms(self) -> int:
-        """Return the lifetime that a login is told."""
+        """Return the lifetime that the response to a login states."""
         return self.lifetime_ms
 
     def real_ms(self) -> int:
@@ -99,7 +99,7 @@ class LimitedBroker:
 class LimitedConnection:
     """A connection to the model."""
 
-    broker: LimitedBroker
+    broker: BrokerWithLimits
     ends_s: float | None = None
     logins: int = 0
     is_open: bool = True
@@ -148,7 +148,7 @@ class LimitedConnection:
             self.broker.open_connections.remove(self)
 
 
-class NoLifetime(LimitedBroker):
+class NoLifetime(BrokerWithLimits):
     """It says that sessions never end."""
 
     breaks = LIFETIME
@@ -157,7 +157,7 @@ class NoLifetime(LimitedBroker):
         return 0
 
 
-class LongerLifetime(LimitedBroker):
+class LongerLifetime(BrokerWithLimits):
     """It says that sessions last a millisecond longer than the setting."""
 
     breaks = LIFETIME
@@ -166,7 +166,7 @@ class LongerLifetime(LimitedBroker):
         return self.lifetime_ms + 1
 
 
-class NegativeLifetime(LimitedBroker):
+class NegativeLifetime(BrokerWithLimits):
     """It says a lifetime below zero."""
 
     breaks = LIFETIME
@@ -175,7 +175,7 @@ class NegativeLifetime(LimitedBroker):
         return -1
 
 
-class LateRequestsServed(LimitedBroker):
+class LateRequestsServed(BrokerWithLimits):
     """It serves versions after the end of a session."""
 
     breaks = ENDS
@@ -184,7 +184,7 @@ class LateRequestsServed(LimitedBroker):
         return Reply.ANSWERED, self.table()
 
 
-class LateRequestsRefused(LimitedBroker):
+class LateRequestsRefused(BrokerWithLimits):
     """It answers with an error after the end of a session, instead of closing."""
 
     breaks = ENDS
@@ -193,7 +193,7 @@ class LateRequestsRefused(LimitedBroker):
         return Reply.ANSWERED, ERROR
 
 
-class LateRequestsIgnored(LimitedBroker):
+class LateRequestsIgnored(BrokerWithLimits):
     """It leaves requests after the end of a session unanswered, and the connection open."""
 
     breaks = ENDS
@@ -202,7 +202,7 @@ class LateRequestsIgnored(LimitedBroker):
         return Reply.SILENT, b""
 
 
-class NextLoginCloses(LimitedBroker):
+class NextLoginCloses(BrokerWithLimits):
     """It closes a connection that logs in again."""
 
     breaks = GOES_ON
@@ -211,7 +211,7 @@ class NextLoginCloses(LimitedBroker):
         return Reply.CLOSED
 
 
-class LateLoginCloses(LimitedBroker):
+class LateLoginCloses(BrokerWithLimits):
     """It closes a connection that logs in again after the end of its session."""
 
     breaks = GOES_ON
@@ -221,7 +221,7 @@ class LateLoginCloses(LimitedBroker):
         return Reply.CLOSED if self.now_s >= connection.ends_s else Reply.ANSWERED
 
 
-class NextLoginForgotten(LimitedBroker):
+class NextLoginForgotten(BrokerWithLimits):
     """It accepts a further login, and ends the first session all the same."""
 
     breaks = GOES_ON
@@ -230,7 +230,7 @@ class NextLoginForgotten(LimitedBroker):
         pass
 
 
-class OneTooMany(LimitedBroker):
+class OneTooMany(BrokerWithLimits):
     """It serves one connection above the limit."""
 
     breaks = LIMIT
@@ -240,7 +240,7 @@ class OneTooMany(LimitedBroker):
         return (Reply.SILENT, b"") if place > self.limit else None
 
 
-class ErrorsAboveLimit(LimitedBroker):
+class ErrorsAboveLimit(BrokerWithLimits):
     """It answers with an error above the limit."""
 
     breaks = LIMIT
@@ -250,7 +250,7 @@ class ErrorsAboveLimit(LimitedBroker):
         return (Reply.ANSWERED, ERROR) if place >= self.limit else None
 
 
-class OldestGoes(LimitedBroker):
+class OldestGoes(BrokerWithLimits):
     """It closes the oldest connection for one above the limit."""
 
     breaks = LIMIT
@@ -262,7 +262,7 @@ class OldestGoes(LimitedBroker):
         return connection
 
 
-class NeverServesAgain(LimitedBroker):
+class NeverServesAgain(BrokerWithLimits):
     """It counts closed connections as well."""
 
     breaks = LIMIT
@@ -276,7 +276,7 @@ class NeverServesAgain(LimitedBroker):
         return (Reply.SILENT, b"") if self.limit < 0 and connection.logins == 0 else None
 
 
-class UnstableListed(LimitedBroker):
+class UnstableListed(BrokerWithLimits):
     """It lists the unstable version without the setting."""
 
     breaks = UNSTABLE
@@ -285,7 +285,7 @@ class UnstableListed(LimitedBroker):
         return True
 
 
-class UnstableServed(LimitedBroker):
+class UnstableServed(BrokerWithLimits):
     """It serves the unstable version without the setting."""
 
     breaks = UNSTABLE
@@ -294,7 +294,7 @@ class UnstableServed(LimitedBroker):
         return True
 
 
-class UnstableNeverListed(LimitedBroker):
+class UnstableNeverListed(BrokerWithLimits):
     """It serves the unstable version with the setting, but does not list it."""
 
     breaks = UNSTABLE
@@ -303,7 +303,7 @@ class UnstableNeverListed(LimitedBroker):
         return False
 
 
-class UnstableNeverServed(LimitedBroker):
+class UnstableNeverServed(BrokerWithLimits):
     """It lists the unstable version with the setting, but does not serve it."""
 
     breaks = UNSTABLE

@@ -1,4 +1,4 @@
-"""Each planted fault breaks its clause and no other, and a correct broker breaks none."""
+"""A planted fault breaks its clause alone, and a correct broker breaks none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.conformance.limits.limited_broker import (
     UNSTABLE_KEY,
     UNSTABLE_VERSION,
     WRONG_BROKERS,
-    LimitedBroker,
+    BrokerWithLimits,
     LimitedConnection,
 )
 from tests.fixtures.scripted_server import Peer, answer, closed_port, scripted_server
@@ -40,7 +40,7 @@ SCHEMAS = [
 ]
 
 
-def broken_by(broker: type[LimitedBroker]) -> set[str]:
+def broken_by(broker: type[BrokerWithLimits]) -> set[str]:
     """Return the clauses that a broker breaks, of all limits."""
     problems = session_problems(broker(lifetime_ms=LIFETIME_MS), ACCESS)
     problems += try_connections(broker(limit=LIMIT), PER_ADDRESS, limit=LIMIT).problems
@@ -51,19 +51,19 @@ def broken_by(broker: type[LimitedBroker]) -> set[str]:
 
 
 def test_correct_broker_breaks_nothing() -> None:
-    assert broken_by(LimitedBroker) == set()
-    assert try_connections(LimitedBroker(limit=LIMIT), PER_ADDRESS, limit=LIMIT).served == LIMIT
+    assert broken_by(BrokerWithLimits) == set()
+    assert try_connections(BrokerWithLimits(limit=LIMIT), PER_ADDRESS, limit=LIMIT).served == LIMIT
 
 
 @pytest.mark.parametrize("wrong", WRONG_BROKERS, ids=lambda each: each.__name__)
-def test_planted_fault_breaks_its_clause(wrong: type[LimitedBroker]) -> None:
+def test_planted_fault_breaks_its_clause(wrong: type[BrokerWithLimits]) -> None:
     assert broken_by(wrong) == {wrong.breaks}
 
 
 def test_connections_above_the_limit_may_be_closed() -> None:
     """Kafka does so above the limit of an address."""
 
-    class Closes(LimitedBroker):
+    class Closes(BrokerWithLimits):
         def above_limit(self, connection: LimitedConnection) -> tuple[Reply, bytes] | None:
             return None if super().above_limit(connection) is None else (Reply.CLOSED, b"")
 
@@ -72,7 +72,7 @@ def test_connections_above_the_limit_may_be_closed() -> None:
 
 def test_broker_that_serves_nobody_is_wrong() -> None:
     """Otherwise a limit of none would pass."""
-    tried = try_connections(LimitedBroker(limit=0), PER_ADDRESS, limit=LIMIT)
+    tried = try_connections(BrokerWithLimits(limit=0), PER_ADDRESS, limit=LIMIT)
     assert [each.sentence for each in tried.problems] == [
         f"no connection is served, although {PER_ADDRESS} is {LIMIT}",
         "a new connection is not served after the others were closed: silent",
@@ -82,7 +82,7 @@ def test_broker_that_serves_nobody_is_wrong() -> None:
 def test_slow_machine_proves_nothing_about_a_session() -> None:
     """A connection that is closed may have been closed because the session had ended before it was asked."""
 
-    class Slow(LimitedBroker):
+    class ShortSessions(BrokerWithLimits):
         def open(self) -> LimitedConnection:
             self.now_s += LIFETIME_MS
             return super().open()
@@ -90,13 +90,13 @@ def test_slow_machine_proves_nothing_about_a_session() -> None:
         def real_ms(self) -> int:
             return 1
 
-    assert {each.clause for each in session_problems(Slow(lifetime_ms=1), ACCESS, lifetime_ms=1)} == set()
+    assert {each.clause for each in session_problems(ShortSessions(lifetime_ms=1), ACCESS, lifetime_ms=1)} == set()
 
 
 def test_failed_login_is_no_violation() -> None:
     """Nothing is known about sessions then."""
 
-    class Refuses(LimitedBroker):
+    class Refuses(BrokerWithLimits):
         def above_limit(self, connection: LimitedConnection) -> tuple[Reply, bytes] | None:
             return Reply.CLOSED, b""
 
@@ -105,7 +105,7 @@ def test_failed_login_is_no_violation() -> None:
 
 
 def test_listener_without_a_table_hides_nothing() -> None:
-    broker = LimitedBroker(limit=0)
+    broker = BrokerWithLimits(limit=0)
     (problem,) = unstable_problems(broker, unstable_versions(SCHEMAS), is_enabled=False)
     assert problem.sentence == "ApiVersions v0: silent, instead of a table"
 
