@@ -218,12 +218,12 @@ def life_of(target: Target, number: int = 1, *, quorum: Quorum = Quorum.STATIC) 
     """
     if is_startable_product(target):
         with startable_product(target) as node:
-            return life_in(_one, target.id, [node], Watch())
+            return life_in(single_node, target.id, [node], Watch())
     with startable_nodes(target, number, quorum=quorum) as nodes:
         if number == 1:
-            return life_in(_one, target.id, nodes, Watch())
-        begin = _growing if quorum is Quorum.GROWING else _together
-        return life_in(partial(_quorum, begin), target.id, nodes, Watch())
+            return life_in(single_node, target.id, nodes, Watch())
+        begin = one_after_the_other if quorum is Quorum.GROWING else all_together
+        return life_in(partial(quorum_story, begin), target.id, nodes, Watch())
 
 
 def life_in(
@@ -257,7 +257,7 @@ def life_in(
     )
 
 
-def _one(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
+def single_node(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
     """A broker starts and is shut down in order, starts again, and is killed."""
     (node,) = nodes
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -266,7 +266,7 @@ def _one(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
         story.end(node, number)
 
 
-def _quorum(
+def quorum_story(
     begin: Callable[[WatchedNodes, Sequence[ControllerNode]], None],
     story: WatchedNodes,
     nodes: Sequence[ControllerNode],
@@ -281,7 +281,7 @@ def _quorum(
         story.end(node, signal.SIGTERM)
 
 
-def _together(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
+def all_together(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
     """One of several has no quorum; then all run."""
     first, *others = nodes
     story.start(first)
@@ -290,7 +290,7 @@ def _together(story: WatchedNodes, nodes: Sequence[StartableNode]) -> None:
     story.wait_until_ready(*nodes)
 
 
-def _growing(story: WatchedNodes, nodes: Sequence[ControllerNode]) -> None:
+def one_after_the_other(story: WatchedNodes, nodes: Sequence[ControllerNode]) -> None:
     """One begins alone, and the others are added to its quorum."""
     first, *others = nodes
     story.start(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,13 +10,24 @@ from typing import cast
 
 import pytest
 
+from conformance.life import stories
 from conformance.life.judging import violations_in
 from conformance.life.sightings import Sighting, Watch
-from conformance.life.stories import Life, LifePhase, WatchedNodes, life_in, life_of
+from conformance.life.stories import (
+    Life,
+    LifePhase,
+    WatchedNodes,
+    all_together,
+    life_in,
+    life_of,
+    one_after_the_other,
+    quorum_story,
+)
 from fixtures.client.addresses import Address
 from fixtures.client.own_connection import Reply
 from fixtures.errors import BrokerDidNotStart
 from fixtures.launchers.named_targets import targets_named
+from fixtures.launchers.nodes import ControllerNode
 from fixtures.launchers.startable_node import StartableNode
 from fixtures.polling import poll_until
 from tests.fixtures.scripted_server import closed_port
@@ -76,3 +88,87 @@ def test_planted_defect_shows_in_a_story() -> None:
     """What is wrong all the time is wrong here as well."""
     (wrong,) = targets_named(["reference+features-are-finalized-at-no-epoch"])
     assert {each.clause for each in violations_in(life_of(wrong).sightings)} == {"FEATURES.epoch-monotone"}
+
+
+class RecordedStory(WatchedNodes):
+    """Nodes that do nothing, of which the first one leads."""
+
+    def __init__(self, number: int) -> None:
+        self.told: list[str] = []
+        self.nodes = [
+            cast(ControllerNode, SimpleNamespace(node_id=node_id, addresses={})) for node_id in range(1, number + 1)
+        ]
+        super().__init__(self.nodes, Watch())
+
+    def start(self, *chosen: StartableNode) -> None:
+        self.told.append(f"start {[each.node_id for each in chosen]}")
+
+    def wait_until_ready(self, *chosen: StartableNode) -> None:
+        self.told.append(f"ready {[each.node_id for each in chosen]}")
+
+    def watch_without_quorum(self, node: StartableNode) -> None:
+        self.told.append(f"alone {node.node_id}")
+
+    def end(self, node: StartableNode, number: signal.Signals, *, why: str = "") -> None:
+        self.told.append(f"{number.name} {node.node_id}")
+
+    def end_leader(self, number: signal.Signals) -> StartableNode:
+        self.end(self.nodes[0], number)
+        return self.nodes[0]
+
+    def add(self, leader: ControllerNode, node: ControllerNode) -> None:
+        self.told.append(f"{leader.node_id} adds {node.node_id}")
+
+
+LEADERS_END_AND_ALL_DO = [
+    *("SIGKILL 1", "start [1]", "ready [1]"),
+    *("SIGTERM 1", "start [1]", "ready [1]"),
+    *("SIGTERM 1", "SIGTERM 2"),
+]
+
+
+def test_quorum_begins_with_one_that_has_none() -> None:
+    """Then the leader ends twice, and all are shut down in order."""
+    story = RecordedStory(2)
+    quorum_story(all_together, story, story.nodes)
+    assert story.told == ["start [1]", "alone 1", "start [2]", "ready [1, 2]", *LEADERS_END_AND_ALL_DO]
+
+
+def test_growing_quorum_begins_with_one() -> None:
+    """It is a quorum alone, and the others are added once they run."""
+    story = RecordedStory(2)
+    quorum_story(one_after_the_other, story, story.nodes)
+    grows = ["start [1]", "ready [1]", "start [2]", "ready [2]", "1 adds 2"]
+    assert story.told == [*grows, *LEADERS_END_AND_ALL_DO]
+
+
+@pytest.mark.parametrize(("number", "then"), [(2, "there is no quorum"), (3, "node 2 leads")])
+def test_quorum_without_its_leader_has_another_one_or_none(
+    number: int, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two is no majority, so nobody waits for a leader."""
+    for seconds in ("CROWD_S", "WITHOUT_QUORUM_S"):
+        monkeypatch.setattr(stories, seconds, 0)
+    ended: list[int] = []
+
+    def node(node_id: int) -> StartableNode:
+        def end(_number: signal.Signals, *, limit_s: float) -> bool:
+            ended.append(node_id)
+            return True
+
+        return cast(
+            StartableNode,
+            SimpleNamespace(
+                node_id=node_id,
+                addresses={},
+                runs=True,
+                end=end,
+                check_runs=lambda: None,
+                leader=lambda: 2 if ended else 1,
+            ),
+        )
+
+    watched = WatchedNodes([node(node_id) for node_id in range(1, number + 1)], Watch())
+    assert watched.end_leader(signal.SIGTERM).node_id == 1
+    words = [each.words for each in watched.phases]
+    assert words == ["SIGTERM to node 1, the leader", "node 1 has ended", then]
