@@ -146,7 +146,7 @@ def test_growing_quorum_begins_with_one() -> None:
 def test_quorum_without_its_leader_has_another_one_or_none(
     number: int, then: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two is no majority, so nobody waits for a leader."""
+    """One of two is no majority, so no leader is waited for."""
     for seconds in ("CROWD_S", "WITHOUT_QUORUM_S"):
         monkeypatch.setattr(stories, seconds, 0)
     ended: list[int] = []
