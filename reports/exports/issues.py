@@ -45,6 +45,7 @@ from reports.records import (
     gates,
 )
 from reports.run.failures import READS_FACTS
+from reports.run.replay_command import replay_command
 from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
 from reports.wording.escaping import cut, one_line
@@ -166,7 +167,7 @@ def _script_elsewhere(failure: KeptFailure, pages: str) -> Iterator[Block]:
 
 def _judged_again(failure: KeptFailure) -> Iterator[Block]:
     yield Sentence("To judge it again, if you have the run folder:")
-    yield CodeBlock(replay_command(failure), "sh")
+    yield CodeBlock(stored_replay_command(failure), "sh")
 
 
 def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
@@ -183,9 +184,9 @@ def script_files(failure: KeptFailure) -> Sequence[tuple[str, str]]:
     return files
 
 
-def replay_command(failure: KeptFailure) -> str:
-    """Return the command that judges a stored failure again; the suite itself chose both folder names."""
-    return f"kafka-conformance replay runs/{failure.run_id}/failures/{failure.signature}"
+def stored_replay_command(failure: KeptFailure) -> str:
+    """Return the command that judges a stored failure again, in the run folder as `judge` keeps it."""
+    return replay_command(f"runs/{failure.run_id}/failures/{failure.signature}", stored_facts(failure))
 
 
 def marker(key: str) -> str:

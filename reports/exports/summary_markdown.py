@@ -21,7 +21,7 @@ from reports.document.blocks import (
     TextTable,
 )
 from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown
-from reports.exports.issues import ViolatedClause, evidence_of, replay_command, violations_of
+from reports.exports.issues import ViolatedClause, evidence_of, stored_replay_command, violations_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import (
@@ -95,7 +95,7 @@ def _details(folded: FoldedGrid, violations: Sequence[ViolatedClause]) -> Iterat
     statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
     for each in violations[:_MAX_DETAILED]:
         if each.evidence is not None:
-            again = Sentence(("Again: ", Code(replay_command(each.evidence))))
+            again = Sentence(("Again: ", Code(stored_replay_command(each.evidence))))
             blocks = (Quote(statements[each.clause]), *evidence_of(each.evidence, _MAX_DUMP_LINES), again)
             yield Section(title=each.key, blocks=blocks, is_folded=True)
 

@@ -8,7 +8,6 @@ texts are shortened.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from reports.records import (
 from reports.repeats import ShownBy
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
+from reports.run.replay_command import replay_command
 from reports.run.run_writer import ADDRESS
 from reports.run.terminal_lines import MARKUP, Line, rows_of, shortened
 from reports.wording.escaping import printable
@@ -207,16 +207,12 @@ def _short(data: bytes, most_bytes: int) -> str:
 def _command(recorder: RunRecorder, failure: Failure) -> str:
     """Return the command that judges it again; the stored script would need a broker that already runs."""
     folder = recorder.writer.folder / "failures" / failure.signature
-    words = ["kafka-conformance", "replay", str(folder)]
-    facts = recorder.targets.get(failure.target)
-    if facts is not None and facts.launcher == ADDRESS:
-        for address in failure.origin.get("addresses", failure.target).split():
-            words += ["--bootstrap-server", address]
-    if "upstream" in failure.origin:
-        words += ["--upstream", failure.origin["upstream"]]
-    if failure.client_command.get("unconfined"):
-        words.append("--client-unconfined")
-    return shlex.join([*words, *recorder.options_of_replay])
+    origin = dict(failure.origin)
+    started = recorder.targets.get(failure.target)
+    if started is not None and started.launcher == ADDRESS:
+        origin.setdefault("addresses", failure.target)
+    facts = {"origin": origin, "client_command": failure.client_command}
+    return replay_command(str(folder), facts, recorder.options_of_replay)
 
 
 def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from clauses.catalogue import Role
 from reference_model.profiles.known_apis import label_of
-from reports.exports.issues import driver_of, replay_command, script_files
+from reports.exports.issues import driver_of, script_files, stored_replay_command
 from reports.grid import addresses
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import leaves_open, stored_facts
@@ -124,7 +124,7 @@ def _write_failure(
         owner=_owner(site, clause, column, role),
         driver=driver_of(failure),
         is_shown_by_time=facts.get("evidence") == ShownBy.TIME,
-        again=replay_command(failure),
+        again=stored_replay_command(failure),
         requests=outline(parts) if is_client else [],
         longest_shown=_MAX_UNFOLDED_ROWS,
         parts=shown_rows(_with_marks(parts, comparisons), _MAX_BYTE_ROWS),

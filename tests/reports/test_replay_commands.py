@@ -11,6 +11,7 @@ import pytest
 
 from reports.records import Verdict
 from reports.run.judged_examples import CellKey
+from reports.run.replay_command import MAX_ADDRESSES, replay_command
 from reports.run.terminal_failures import failure_lines
 from tests.reports.recorders import SIGNATURE, example_of, facts_of, key_of, recorder_for
 
@@ -69,3 +70,27 @@ def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path, *, 
         client_command={"text": "my-client", "unconfined": unconfined},
     )
     assert options == ["--client-unconfined"] * unconfined
+
+
+@pytest.mark.parametrize(
+    ("facts", "options"),
+    [
+        ({}, ""),
+        ({"origin": {"addresses": "SSL://a:1 b:2"}}, " --bootstrap-server SSL://a:1 --bootstrap-server b:2"),
+        (
+            {"origin": {"addresses": "a:1", "upstream": "b:2"}},
+            " --bootstrap-server a:1 --upstream b:2",
+        ),
+        ({"client_command": {"text": "my-client", "unconfined": True}}, " --client-unconfined"),
+        ({"origin": {"addresses": "$(rm):1\x1b"}}, " --bootstrap-server '$(rm):1\\x1b'"),
+        ({"origin": ["a:1"], "client_command": "x"}, ""),
+    ],
+    ids=["started by the suite", "at addresses", "proxy", "unconfined", "foreign", "no objects"],
+)
+def test_command_follows_from_the_stored_facts(facts: dict[str, Any], options: str) -> None:
+    assert replay_command("runs/r/failures/s", facts) == f"kafka-conformance replay runs/r/failures/s{options}"
+
+
+def test_a_foreign_list_of_addresses_is_cut() -> None:
+    command = replay_command("f", {"origin": {"addresses": "a:1 " * 99}})
+    assert command.count("--bootstrap-server") == MAX_ADDRESSES
