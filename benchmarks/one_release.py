@@ -145,10 +145,10 @@ def _processor_time(process: psutil.Popen) -> Sequence[tuple[bool, float]]:
     """
     used: dict[psutil.Process, tuple[bool, float]] = {}
     while process.poll() is None:
-        for each in (process, *process.children(recursive=True)):
+        for member in (process, *process.children(recursive=True)):
             try:
-                times = each.cpu_times()
-                used[each] = ("python" in each.name(), times.user + times.system)
+                times = member.cpu_times()
+                used[member] = ("python" in member.name(), times.user + times.system)
             except psutil.Error:
                 continue
         try:

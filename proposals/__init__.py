@@ -214,12 +214,12 @@ def united(part: str, mappings: Iterable[Mapping[Key, Value]]) -> dict[Key, Valu
         ValueError: two mappings have an entry of the same name.
     """
     entries: dict[Key, Value] = {}
-    for each in mappings:
-        twice = entries.keys() & each.keys()
+    for mapping in mappings:
+        twice = entries.keys() & mapping.keys()
         if twice:
             names = ", ".join(sorted(map(str, twice)))
             raise ValueError(f"two {part} of the same name: {names}; a proposal has to use names that are free")
-        entries |= each
+        entries |= mapping
     return entries
 
 
@@ -229,7 +229,7 @@ def provided(part: str) -> Iterator[Any]:
     Args:
         part: the name of an attribute of `Proposal` that is "module:attribute".
     """
-    for each in proposals():
-        reference: str = getattr(each, part)
+    for proposal in proposals():
+        reference: str = getattr(proposal, part)
         if reference:
-            yield each.load(reference)
+            yield proposal.load(reference)

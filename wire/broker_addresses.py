@@ -196,8 +196,8 @@ def _addresses_in(message: Any) -> Iterator[HostAndPort]:
         yield message.host, message.port
     for field in message.FIELDS:
         if _is_array_of_structs(field):
-            for each in getattr(message, field.name) or ():
-                yield from _addresses_in(each)
+            for part in getattr(message, field.name) or ():
+                yield from _addresses_in(part)
 
 
 def _replaced(message: Any, addresses: Mapping[HostAndPort, HostAndPort]) -> Any:

@@ -276,9 +276,9 @@ def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
         value = getattr(message, field.name)
         if field.name == "error_code":
             yield value
-        for each in value if isinstance(value, tuple) else (value,):
-            if dataclasses.is_dataclass(each):
-                yield from error_codes_in(each, api_version)
+        for part in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(part):
+                yield from error_codes_in(part, api_version)
 
 
 class ApiCatalogue:

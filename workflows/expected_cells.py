@@ -123,8 +123,8 @@ def differences(
 ) -> list[str]:
     """Return one line per difference."""
     lines = [f"{target}: no complete run" for target in sorted(set(targets) - cells.keys())]
-    for target, each in cells.items():
-        now = each.verdicts
+    for target, found_cells in cells.items():
+        now = found_cells.verdicts
         known = expected.get(target, UNKNOWN)
         clauses = {*now.violated, *now.inconclusive, *known.violated, *known.inconclusive}
         lines += [
@@ -132,7 +132,7 @@ def differences(
             for clause in sorted(clauses)
             if not known.expects(clause, now.of(clause))
         ]
-        lines += [f"{target}: {cell} is inconclusive without a reason" for cell in each.unexplained]
+        lines += [f"{target}: {cell} is inconclusive without a reason" for cell in found_cells.unexplained]
     return lines
 
 

@@ -177,11 +177,11 @@ def main(runs: Path, watched: tuple[str, ...], asked: tuple[str, ...]) -> None:
         raise click.UsageError(f"{runs} has no complete runs of operations with two such releases")
     Console(width=120).print(_table(comparisons))
     wrong = [each for each in comparisons if not each.is_right]
-    for each in wrong:
-        happened = "works" if each.works else "fails"
-        reason = f" ({each.sentence})" if each.sentence else ""
+    for comparison in wrong:
+        happened = "works" if comparison.works else "fails"
+        reason = f" ({comparison.sentence})" if comparison.sentence else ""
         click.echo(
-            f"{each.operation}, watched with {each.watched}: {each.predicted} is predicted for {each.release}, "
+            f"{comparison.operation}, watched with {comparison.watched}: {comparison.predicted} is predicted for {comparison.release}, "
             f"but it {happened}{reason}"
         )
     click.echo(f"{counted(len(comparisons), 'prediction')}, {len(wrong)} of them wrong")

@@ -210,12 +210,12 @@ def _times(recording: Recording, connection: SeenConnection) -> Iterator[tuple[i
     closed_ms = connection.closed_ms
     ended_ms = recording.duration_ms if closed_ms is None else closed_ms
     free_ms = 0
-    for each in recording.requests_on(connection):
+    for request in recording.requests_on(connection):
         # A broker answers no record whose client wants no confirmation.
-        if each.api_key == PRODUCE_KEY and each.answered_ms is None:
+        if request.api_key == PRODUCE_KEY and request.answered_ms is None:
             continue
-        answered_ms = ended_ms if each.answered_ms is None else each.answered_ms
-        if each.api_key not in MAY_WAIT:
-            took_ms = answered_ms - max(each.at_ms, free_ms)
-            yield took_ms, f"{label_of(each.api_key)} v{each.api_version}"
+        answered_ms = ended_ms if request.answered_ms is None else request.answered_ms
+        if request.api_key not in MAY_WAIT:
+            took_ms = answered_ms - max(request.at_ms, free_ms)
+            yield took_ms, f"{label_of(request.api_key)} v{request.api_version}"
         free_ms = answered_ms

@@ -97,9 +97,9 @@ def newest_api_versions(play: Play) -> int:
 def sasl_steps(play: Play) -> dict[int, int]:
     """Return the newest version of each request of SASL that a client sent, by key; -1 is that of a bare token."""
     steps: dict[int, int] = {}
-    for each in play.recording.requests:
-        if each.api_key in SASL_KEYS:
-            steps[each.api_key] = max(each.api_version, steps.get(each.api_key, BARE_TOKEN))
+    for request in play.recording.requests:
+        if request.api_key in SASL_KEYS:
+            steps[request.api_key] = max(request.api_version, steps.get(request.api_key, BARE_TOKEN))
     return steps
 
 
@@ -169,11 +169,11 @@ def assert_knows_what_it_asks(play: Play, newest: int) -> None:
 def assert_sends_what_is_listed(play: Play) -> None:
     """Fail if a client that never asks for the broker's table sends a version that is not in it."""
     table = play.recording.script.nodes[0].connection(0).answer(0).table
-    for each in play.recording.requests:
-        ranges = table.ranges_of(each.api_key)
+    for request in play.recording.requests:
+        ranges = table.ranges_of(request.api_key)
         listed = " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version"
-        assert any(low <= each.api_version <= high for low, high in ranges), (
-            f"the client never asks for versions and sends {label_of(each.api_key)} v{each.api_version}, "
+        assert any(low <= request.api_version <= high for low, high in ranges), (
+            f"the client never asks for versions and sends {label_of(request.api_key)} v{request.api_version}, "
             f"of which release {table.base} supports {listed}"
         )
 
@@ -231,9 +231,9 @@ def assert_waits_for_tls(play: Play) -> None:
     connections = play.recording.connections
     if not connections:
         raise HarnessError("the client finished no TLS handshake, even with a healthy broker")
-    for each in connections:
-        assert not each.is_before_tls, (
-            f"connection {each.number}: the client writes before the TLS handshake is finished, unencrypted: {each.unreadable.hex(' ')}"
+    for connection in connections:
+        assert not connection.is_before_tls, (
+            f"connection {connection.number}: the client writes before the TLS handshake is finished, unencrypted: {connection.unreadable.hex(' ')}"
         )
 
 

@@ -34,9 +34,9 @@ def newest_versions(plays: Iterable[Play]) -> Mapping[int, int]:
     """Return the newest version of each API that a client sent, other than ApiVersions and those of SASL, by key."""
     newest: dict[int, int] = {}
     for play in plays:
-        for each in play.recording.requests:
-            if not each.is_about_versions and each.api_key not in SASL_KEYS:
-                newest[each.api_key] = max(each.api_version, newest.get(each.api_key, 0))
+        for request in play.recording.requests:
+            if not request.is_about_versions and request.api_key not in SASL_KEYS:
+                newest[request.api_key] = max(request.api_version, newest.get(request.api_key, 0))
     return newest
 
 

@@ -54,9 +54,9 @@ def assert_pauses_do_not_matter(
             for sent in [build_request(version=min(version, listener.max_version))]
             for pieces in _ways_to_send(sent, len(pauses_s), with_unused=with_unused)
         ]
-        for each in paused:
+        for connection in paused:
             # The pauses come after a request that was answered.
-            each.connection.converse([build_request(version=broker.readable_version)])
+            connection.connection.converse([build_request(version=broker.readable_version)])
         for number, pause_s in enumerate(pauses_s):
             for each in paused:
                 if each.pieces[number].data:

@@ -176,8 +176,8 @@ def test_client_that_cannot_rebootstrap_sends_no_ids(client: ClientUnderTest, sc
 def test_broker_that_compares_no_ids_is_used_as_before(client: ClientUnderTest, script: Script) -> None:
     """A client works with brokers below ApiVersions v5, and its older requests have their usual form."""
     with played(client, script) as play:
-        for each in play.recording.requests:
-            assert not (each.problem and each.is_about_versions), (
-                f"ApiVersions v{each.api_version} cannot be decoded: {each.problem}"
+        for request in play.recording.requests:
+            assert not (request.problem and request.is_about_versions), (
+                f"ApiVersions v{request.api_version} cannot be decoded: {request.problem}"
             )
         assert_keeps_working(play)

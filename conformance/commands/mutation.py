@@ -80,9 +80,9 @@ def selected_planted(patterns: Sequence[str]) -> Planted:
         model, plus, name = pattern.partition("+")
         of_one_model = plus and model in SUBJECTS
         matches = 0
-        for each in [model] if of_one_model else SUBJECTS:
-            matching = fnmatch.filter(SUBJECTS[each].faults, name if of_one_model else pattern)
-            faults[each].update(dict.fromkeys(matching))
+        for model_name in [model] if of_one_model else SUBJECTS:
+            matching = fnmatch.filter(SUBJECTS[model_name].faults, name if of_one_model else pattern)
+            faults[model_name].update(dict.fromkeys(matching))
             matches += len(matching)
         if not matches and of_one_model:
             raise UnknownName(f"no fault of {model} matches {name!r}")

@@ -62,13 +62,13 @@ def batches(stored: Iterable[AllowedEntry]) -> Iterator[tuple[AllowedEntry, ...]
     """Group entries that keep the connection into batches, each sent in one write."""
     batch: list[AllowedEntry] = []
     frames = size = 0
-    for each in stored:
-        frames += len(each.allowed.frames.complete)
-        size += len(each.entry.data)
+    for entry in stored:
+        frames += len(entry.allowed.frames.complete)
+        size += len(entry.entry.data)
         if batch and (frames > BATCH_FRAMES or size > BATCH_BYTES):
             yield tuple(batch)
-            batch, frames, size = [], len(each.allowed.frames.complete), len(each.entry.data)
-        batch.append(each)
+            batch, frames, size = [], len(entry.allowed.frames.complete), len(entry.entry.data)
+        batch.append(entry)
     if batch:
         yield tuple(batch)
 
@@ -141,9 +141,9 @@ class Replay:
     ) -> Iterator[tuple[CorpusEntry, ...]]:
         """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
-        for count, each in enumerate(batch, start=1):
-            own = [next(answers) for _ in each.allowed.frames.complete]
-            if self._agree(own, each.allowed.reactions):
+        for count, entry in enumerate(batch, start=1):
+            own = [next(answers) for _ in entry.allowed.frames.complete]
+            if self._agree(own, entry.allowed.reactions):
                 agreed(own)
             else:
                 yield tuple(other.entry for other in batch[:count])

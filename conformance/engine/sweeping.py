@@ -255,15 +255,15 @@ def _still_failing(judge: Judge, broker: Broker, failed: Sequence[_Failed], chec
     Seen: 3.4.1 refuses LeaveGroup v0-v2 until its group coordinator has started.
     """
     left = []
-    for each in failed:
-        if isinstance(each.problem, Refusal):
+    for example in failed:
+        if isinstance(example.problem, Refusal):
             broker.begin_example()
             with suppress(Problem, HarnessError):
-                check(broker, each.item)
-                note = f"{names_of([each.item])}: {each.problem.what}; served when it was requested again"
+                check(broker, example.item)
+                note = f"{names_of([example.item])}: {example.problem.what}; served when it was requested again"
                 judge.notes(Unjudged(note), tuple(broker.journal))
                 continue
-        left.append(each)
+        left.append(example)
     return left
 
 
@@ -305,8 +305,8 @@ def _alike(failed: Sequence[_Failed], declared: Sequence[str]) -> list[list[_Fai
         declared: the regular expressions of the declared violations.
     """
     groups: dict[str, list[_Failed]] = {}
-    for each in failed:
-        groups.setdefault(each.problem.what, []).append(each)
+    for example in failed:
+        groups.setdefault(example.problem.what, []).append(example)
     return [part for alike in groups.values() for part in _parts(alike, declared)]
 
 

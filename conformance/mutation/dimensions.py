@@ -92,8 +92,8 @@ def _parts_of(value: object) -> Iterator[object]:
     if isinstance(value, Say):
         value = value.messages
     if isinstance(value, list | tuple) and not isinstance(value, _ROWS):
-        for each in value:
-            yield from _parts_of(each)
+        for part in value:
+            yield from _parts_of(part)
     else:
         yield value
 

@@ -203,11 +203,11 @@ def blames_of(subject: Subject, faults: Sequence[str], tried: Sequence[TriedFaul
     properties = judged_in_memory(subject)
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
-    for each in tried:
-        if each.caught:
-            violated[each.fault].update(properties[each.property_name], each.contradicted)
-        elif each.problem:
-            problems[each.fault].append(f"{each.property_name}: {each.problem}")
+    for tried_fault in tried:
+        if tried_fault.caught:
+            violated[tried_fault.fault].update(properties[tried_fault.property_name], tried_fault.contradicted)
+        elif tried_fault.problem:
+            problems[tried_fault.fault].append(f"{tried_fault.property_name}: {tried_fault.problem}")
     judged = clauses_in_memory(subject)
     return [
         Blame(

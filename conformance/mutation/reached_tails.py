@@ -64,14 +64,14 @@ def measured_reaches(seeds: Sequence[int]) -> list[Reach]:
     """Draw what a standard run draws, and return how it reaches each tail, in the order of `DIMENSIONS`."""
     pinned: dict[tuple[str, str], list[str]] = defaultdict(list)
     drawn: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for each in all_properties().values():
-        if each.is_deep:
+    for property_ in all_properties().values():
+        if property_.is_deep:
             continue
-        for tail in _tails_in(each.pinned):
-            pinned[tail].append(each.name)
+        for tail in _tails_in(property_.pinned):
+            pinned[tail].append(property_.name)
         for seed in seeds:
-            for tail in _tails_in(_drawn_examples(each, seed)):
-                drawn[tail][each.name].add(seed)
+            for tail in _tails_in(_drawn_examples(property_, seed)):
+                drawn[tail][property_.name].add(seed)
     return [
         Reach(
             dimension=dimension,

@@ -250,11 +250,11 @@ def discovery(patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launc
     ):
         discoveries = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
     write_figures(discoveries, out)
-    for each in discoveries:
+    for discovery in discoveries:
         click.echo(
-            f"{each.release} {each.quorum}: header v2 {each.answered_with_header_2} of {each.with_header_2} answered, "
-            f"header v3 {each.answered_with_header_3} of {each.with_header_3}; "
-            f"the model predicts {each.predicted}"
+            f"{discovery.release} {discovery.quorum}: header v2 {discovery.answered_with_header_2} of {discovery.with_header_2} answered, "
+            f"header v3 {discovery.answered_with_header_3} of {discovery.with_header_3}; "
+            f"the model predicts {discovery.predicted}"
         )
     click.echo(f"written to {out}")
 

@@ -66,8 +66,8 @@ def _parts(block: Block, console: Console) -> Iterable[RenderableType]:
     match block:
         case Section():
             yield StyledText(one_line(block.title), COLOURS.get(block.verdict, "bold") if block.verdict else "bold")
-            for each in block.blocks:
-                yield from _parts(each, console)
+            for part in block.blocks:
+                yield from _parts(part, console)
         case TextTable():
             yield table_on(console, block)
         case BulletList():

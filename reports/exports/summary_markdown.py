@@ -93,11 +93,11 @@ def _violations(violations: Sequence[ViolatedClause]) -> Iterator[Block]:
 def _details(folded: FoldedGrid, violations: Sequence[ViolatedClause]) -> Iterator[Block]:
     """Yield one folded section per violation, with its bytes."""
     statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
-    for each in violations[:_MAX_DETAILED]:
-        if each.evidence is not None:
-            again = Sentence(("Again: ", Code(stored_replay_command(each.evidence))))
-            blocks = (Quote(statements[each.clause]), *evidence_of(each.evidence, _MAX_DUMP_LINES), again)
-            yield Section(title=each.key, blocks=blocks, is_folded=True)
+    for violation in violations[:_MAX_DETAILED]:
+        if violation.evidence is not None:
+            again = Sentence(("Again: ", Code(stored_replay_command(violation.evidence))))
+            blocks = (Quote(statements[violation.clause]), *evidence_of(violation.evidence, _MAX_DUMP_LINES), again)
+            yield Section(title=violation.key, blocks=blocks, is_folded=True)
 
 
 def _others(folded: FoldedGrid, verdict: Verdict, pages: str | None) -> Iterator[Block]:

@@ -148,8 +148,8 @@ def bugs_of(evidence: Iterable[Evidence]) -> tuple[Bug, ...]:
         Its bugs: crashes first, then those that fail a run, then those that break most rules.
     """
     grouped: dict[tuple[str, ...], list[Evidence]] = {}
-    for each in evidence:
-        grouped.setdefault(_cause(each), []).append(each)
+    for piece in evidence:
+        grouped.setdefault(_cause(piece), []).append(piece)
     bugs = [
         Bug(title=title_of(alike), cause=cause, evidence=tuple(sorted(alike, key=_usefulness)))
         for cause, alike in grouped.items()
@@ -265,9 +265,9 @@ def _names(columns: Sequence[TargetColumn]) -> str:
     """Return the names of releases; the name of their product only once."""
     unique: Mapping[str, TargetColumn] = {each.target: each for each in columns}
     by_product: dict[str, list[str]] = {}
-    for each in unique.values():
-        product = each.name.removesuffix(f" {each.short}")
-        by_product.setdefault(product, []).append(each.short if product != each.name else "")
+    for failure in unique.values():
+        product = failure.name.removesuffix(f" {failure.short}")
+        by_product.setdefault(product, []).append(failure.short if product != failure.name else "")
     return "; ".join(f"{name} {', '.join(shorts)}".strip() for name, shorts in by_product.items())
 
 

@@ -66,10 +66,10 @@ def client_changes(grid: FoldedGrid, before: RecordedRelease, after: RecordedRel
     Operations that were tried with only one release do not count.
     """
     tried: dict[str, list[tuple[str, ListenerCell, ListenerCell]]] = {}
-    for each in tried_operations(grid):
-        if {before.target, after.target} <= each.by_target.keys():
-            cells = (each.by_target[before.target], each.by_target[after.target])
-            tried.setdefault(each.client, []).append((each.operation, *cells))
+    for operation in tried_operations(grid):
+        if {before.target, after.target} <= operation.by_target.keys():
+            cells = (operation.by_target[before.target], operation.by_target[after.target])
+            tried.setdefault(operation.client, []).append((operation.operation, *cells))
     return tuple(_client_change(client, rows) for client, rows in tried.items())
 
 

@@ -135,10 +135,10 @@ def _statements(upgrade: Upgrade) -> Iterator[ListItem]:
     if served.missing:
         missing = ", ".join(served.missing)
         yield ListItem(f"{missing}, although Kafka supports them.", "≠ No common version")
-    for each in served.tried:
-        against = f", against {each.contradicts} ≠" if each.contradicts else ""
-        result = f"kafka-clients {each.client} with {release}: {each.text}{against}"
-        yield ListItem(result, "Tried", verdict=each.verdict)
+    for operation in served.tried:
+        against = f", against {operation.contradicts} ≠" if operation.contradicts else ""
+        result = f"kafka-clients {operation.client} with {release}: {operation.text}{against}"
+        yield ListItem(result, "Tried", verdict=operation.verdict)
 
 
 def _request_sections(upgrade: Upgrade) -> Iterator[Section]:

@@ -198,13 +198,13 @@ def found_by(run: GridRun | None) -> str:
 def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:
     """Yield each failure's page, and what distinguishes it: rule, or operation and release, and listener."""
     pages: dict[str, str] = {}
-    for each in bug.evidence:
+    for evidence in bug.evidence:
         words = (
-            f"{each.operation} with {each.target.name}"
-            if each.is_operation
-            else f"{each.clause.clause}, {each.listener}"
+            f"{evidence.operation} with {evidence.target.name}"
+            if evidence.is_operation
+            else f"{evidence.clause.clause}, {evidence.listener}"
         )
-        pages.setdefault(each.page, words)
+        pages.setdefault(evidence.page, words)
     seen: Counter[str] = Counter()
     for page, words in pages.items():
         seen[words] += 1

@@ -112,13 +112,13 @@ def sentences(report: WatchReport) -> list[str]:
     """Return sentences for a ticket: each client with each release that it does not simply work with, and why."""
     texts = []
     for row in report.rows:
-        for each in row.predictions:
-            if each.outcome is not PredictedOutcome.WORKS:
-                reasons = [decision.sentence for decision in each.decisions[:_MAX_REASONS]]
-                if more := len(each.decisions) - len(reasons):
+        for prediction in row.predictions:
+            if prediction.outcome is not PredictedOutcome.WORKS:
+                reasons = [decision.sentence for decision in prediction.decisions[:_MAX_REASONS]]
+                if more := len(prediction.decisions) - len(reasons):
                     reasons.append(f"and {more} more")
                 why = "; ".join(reasons)
-                texts.append(f"{_breaking_client(row.client, each.outcome)} {each.release}: {why}.")
+                texts.append(f"{_breaking_client(row.client, prediction.outcome)} {prediction.release}: {why}.")
     return texts
 
 

@@ -102,24 +102,24 @@ def add_counted(counted: Mapping[CountedRequest, int], observed: ObservedRequest
         counted_elsewhere.remove(_FETCH)
     counted_here = {each: times for each, times in counted.items() if each.request not in counted_elsewhere}
     most_exact: dict[tuple[int | None, int], tuple[bool, bool]] = {}
-    for each in counted_here:
-        request = _request(each)
-        most_exact[request] = max(_exactness(each), most_exact.get(request, (False, False)))
+    for count in counted_here:
+        request = _request(count)
+        most_exact[request] = max(_exactness(count), most_exact.get(request, (False, False)))
     newest = _newest_served(counted)
     left_out: dict[str, None] = {}
     unknown: dict[str, None] = {}
-    for each, times in counted_here.items():
-        api_key, api_version = _request(each)
+    for count, times in counted_here.items():
+        api_key, api_version = _request(count)
         if api_key is None:
-            unknown[cut(one_line(each.request), _SHOWN_CHARACTERS)] = None
+            unknown[cut(one_line(count.request), _SHOWN_CHARACTERS)] = None
             continue
         if is_between_brokers(api_key, api_version):
             left_out[BROKERS_LEFT_OUT] = None
             continue
         observed.note_served(api_key, api_version, newest[api_key])
         # Whoever asks for versions finds out by itself which version of ApiVersions is served.
-        if api_key != API_VERSIONS_KEY and _exactness(each) == most_exact[api_key, api_version]:
-            software = each.software_name, each.software_version
+        if api_key != API_VERSIONS_KEY and _exactness(count) == most_exact[api_key, api_version]:
+            software = count.software_name, count.software_version
             observed.add(ClientIdentity(None, "", None, *software, is_group=True), api_key, api_version, times)
     if unknown:
         left_out[f"{_UNKNOWN_APIS}: {some_of(list(unknown), _MAX_NAMED)}"] = None
@@ -141,9 +141,9 @@ def _newest_served(counted: Iterable[CountedRequest]) -> Mapping[int | None, int
     It serves what it counts. A version that it calls deprecated has a newer one.
     """
     newest: dict[int | None, int] = {}
-    for each in counted:
-        api_key, api_version = _request(each)
-        newest[api_key] = max(newest.get(api_key, 0), api_version + each.is_deprecated)
+    for count in counted:
+        api_key, api_version = _request(count)
+        newest[api_key] = max(newest.get(api_key, 0), api_version + count.is_deprecated)
     return newest
 
 

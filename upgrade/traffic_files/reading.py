@@ -113,5 +113,5 @@ def _ended_by_signal(time_s: float | None) -> Iterator[threading.Event]:
     finally:
         if timer is not None:
             timer.cancel()
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

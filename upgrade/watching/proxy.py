@@ -146,9 +146,9 @@ class WatchProxy:
         self._is_ending = True
         for broker in self._brokers:
             broker.server.close()
-        for each in self._open.values():
-            if each.headers is not None:
-                each.headers.end_with_frame()
+        for opened in self._open.values():
+            if opened.headers is not None:
+                opened.headers.end_with_frame()
         loop = asyncio.get_running_loop()
         began = loop.time()
         while self._open and loop.time() < began + ENDING_S:
@@ -202,9 +202,9 @@ class WatchProxy:
             # Only `end` cancels; what is open is closed below.
             pass
         finally:
-            for each in (writer, opened.broker):
-                if each is not None:
-                    await close(each)
+            for side in (writer, opened.broker):
+                if side is not None:
+                    await close(side)
             self.watcher.over(opened.watched)
             del self._open[task]
 

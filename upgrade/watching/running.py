@@ -166,8 +166,8 @@ def _signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
     def arrived() -> None:
         (at_once if stop.is_set() else stop).set()
 
-    for each in before:
-        loop.add_signal_handler(each, arrived)
+    for number in before:
+        loop.add_signal_handler(number, arrived)
     try:
         yield stop, at_once
     finally:

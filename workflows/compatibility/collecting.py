@@ -165,8 +165,8 @@ def _without_links(reason: str) -> str:
 def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[Finding, Evidence | None]:
     """Return a finding without a name, and the failure that shows it best."""
     broken: dict[str, dict[str, None]] = {}
-    for each in bug.evidence:
-        broken.setdefault(_owner(each), {})[each.clause.clause] = None
+    for evidence in bug.evidence:
+        broken.setdefault(_owner(evidence), {})[evidence.clause.clause] = None
     newest = next(owner for owner in order if owner in broken)
     # The title describes the newest version; a declaration has one text for all versions.
     own = [each for each in bug.evidence if _owner(each) == newest]
@@ -238,11 +238,11 @@ def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient,
     tried = tried_operations(folded)
     releases = tuple(sorted({name for each in tried for name in each.by_release}, key=release_order))
     by_client: dict[str, dict[str, str]] = {}
-    for each in tried:
-        cells = [each.by_release.get(release) for release in releases]
+    for operation in tried:
+        cells = [operation.by_release.get(release) for release in releases]
         text = "".join(NOT_TRIED if cell is None else SYMBOLS.get(cell.verdict, NOT_TRIED) for cell in cells)
         if text.strip():
-            by_client.setdefault(each.client, {})[each.operation] = text
+            by_client.setdefault(operation.client, {})[operation.operation] = text
     return releases, tuple(
         TriedClient(client=client, operations=operations) for client, operations in by_client.items()
     )

@@ -108,8 +108,8 @@ def _command_lines(command: click.Command, path: str, mark: str) -> Iterator[str
     if options:
         yield from table(("option", "does"), options.items())
     if isinstance(command, click.Group):
-        for name, each in sorted(command.commands.items()):
-            yield from _command_lines(each, f"{path} {name}", f"{mark}#")
+        for name, subcommand in sorted(command.commands.items()):
+            yield from _command_lines(subcommand, f"{path} {name}", f"{mark}#")
 
 
 def _usage(option: click.Option) -> str:

@@ -90,8 +90,8 @@ def _is_overtaken(received: ReceivedBytes) -> bool:
 
     Note the same of other connections that are silent now.
     """
-    for each in _silent_before(received.connection):
-        each.memory["overtaken"] = True
+    for neighbour in _silent_before(received.connection):
+        neighbour.memory["overtaken"] = True
     return not received.connection.frames and "overtaken" in received.connection.memory
 
 
