@@ -194,8 +194,8 @@ class TargetRuns:
 
 
 def _finished(target: str, run: EndedRun, file: Path) -> TargetRun:
-    given = run_folder_in(file)
-    headers = [] if given is None else [given / HEADER_FILE]
+    run_folder = run_folder_in(file)
+    headers = [] if run_folder is None else [run_folder / HEADER_FILE]
     folder = next((each for each, _ in complete_runs(headers)), None)
     explained = folder is not None and run.status in WORDLESS_STATUSES
     return TargetRun(

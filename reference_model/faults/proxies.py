@@ -170,12 +170,12 @@ class ChangesAByteOfResponses(ModelProxy):
 def _with_body(request: bytes, change: Callable[[ApiVersionsRequest], ApiVersionsRequest]) -> bytes:
     """Return an ApiVersions request with a changed body; one without names as it is."""
     try:
-        found = api_versions_body(request)
+        decoded = api_versions_body(request)
     except DecodeError:
         return request
-    if found is None:
+    if decoded is None:
         return request
-    header, body = found
+    header, body = decoded
     version = header.request_api_version
     header_version = request_header_version(header.request_api_key, version)
     return encode(header, version=header_version) + encode(change(body), version=version)

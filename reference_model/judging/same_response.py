@@ -52,9 +52,9 @@ def differing_fields(seen: StablePart, expected: StablePart) -> dict[str, str]:
 def _difference(seen: object, expected: object) -> str:
     if not isinstance(seen, tuple) or not isinstance(expected, tuple):
         return f"{seen!r}, expected {expected!r}"
-    found, wanted = ({key: ends for key, *ends in entries} for entries in (seen, expected))
-    keys = [key for key in sorted(found | wanted) if found.get(key) != wanted.get(key)]
-    named = [f"{key}: {_ends(found.get(key))}, expected {_ends(wanted.get(key))}" for key in keys]
+    seen_ends, expected_ends = ({key: ends for key, *ends in entries} for entries in (seen, expected))
+    keys = [key for key in sorted(seen_ends | expected_ends) if seen_ends.get(key) != expected_ends.get(key)]
+    named = [f"{key}: {_ends(seen_ends.get(key))}, expected {_ends(expected_ends.get(key))}" for key in keys]
     more = f" and {len(keys) - MAX_NAMED} more" if len(keys) > MAX_NAMED else ""
     return "; ".join(named[:MAX_NAMED]) + more if keys else "an entry stands twice"
 

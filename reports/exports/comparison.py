@@ -145,9 +145,11 @@ def compare(before: Grid, after: Grid) -> GridComparison:
     newer = {older: target for target, older in releases.items()}
     was, is_now = _cells(before, newer), _cells(after, {})
     order = list(ChangeKind)
-    found = (replace(change, older_target=releases.get(change.target, "")) for change in _changes(was, is_now, levels))
+    changes = (
+        replace(change, older_target=releases.get(change.target, "")) for change in _changes(was, is_now, levels)
+    )
     return GridComparison(
-        changes=tuple(sorted(found, key=lambda change: order.index(change.kind))),
+        changes=tuple(sorted(changes, key=lambda change: order.index(change.kind))),
         cells=len(was.keys() & is_now.keys()),
         releases=releases,
     )
@@ -166,10 +168,10 @@ def _releases(before: Grid, after: Grid) -> Mapping[str, str]:
 
 
 def _by_implementation(targets: Mapping[str, str]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    targets_of: dict[str, list[str]] = {}
     for target, implementation in targets.items():
-        found.setdefault(implementation, []).append(target)
-    return found
+        targets_of.setdefault(implementation, []).append(target)
+    return targets_of
 
 
 def _cells(grid: Grid, names: Mapping[str, str]) -> Mapping[CellKey, GridCell]:

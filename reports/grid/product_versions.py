@@ -124,14 +124,14 @@ def _weight(bug: SharedBug) -> tuple[bool, bool, int]:
 def _bugs(products: Sequence[Product], shorts: Sequence[str]) -> Iterator[SharedBug]:
     for cause in dict.fromkeys(bug.cause for product in products for bug in product.bugs):
         own = [_numbered(product, cause) for product in products]
-        having = [at for at, found in enumerate(own) if found]
-        bugs = [found[1] for found in own if found]
+        having = [at for at, numbered in enumerate(own) if numbered]
+        bugs = [numbered[1] for numbered in own if numbered]
         rules = {each.operation or each.clause.clause for bug in bugs for each in bug.evidence}
         yield SharedBug(
             newest=bugs[-1],
             versions=tuple(
-                BugInVersion(verdict=Verdict.VIOLATES, number=found[0]) if found else _without(product, rules)
-                for product, found in zip(products, own, strict=True)
+                BugInVersion(verdict=Verdict.VIOLATES, number=numbered[0]) if numbered else _without(product, rules)
+                for product, numbered in zip(products, own, strict=True)
             ),
             first=shorts[having[0]],
             last=shorts[having[-1]],
