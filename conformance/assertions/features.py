@@ -159,9 +159,9 @@ def assert_same_levels(here: ApiVersionsResponse, there: ApiVersionsResponse, ot
         there: that of the other one.
         other: the name of the other one, for the failure message.
     """
-    found, expected = _levels(here), _levels(there)
-    differing = [name for name in sorted(found | expected) if found.get(name) != expected.get(name)]
-    details = (f"{name}: {_in_words(found, name)}, on {other} {_in_words(expected, name)}" for name in differing)
+    levels, expected = _levels(here), _levels(there)
+    differing = [name for name in sorted(levels | expected) if levels.get(name) != expected.get(name)]
+    details = (f"{name}: {_in_words(levels, name)}, on {other} {_in_words(expected, name)}" for name in differing)
     assert not differing, (
         f"at one epoch the finalized levels differ from those of {other}: {'; '.join(details)}\n"
         f"both name the epoch {here.finalized_features_epoch}"

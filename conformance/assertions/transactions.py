@@ -64,10 +64,10 @@ def _committing(client: ClientUnderTest, script: Script) -> Play:
     play = client.plays.of(script)
     # As for every healthy broker, a second play decides on a busy machine.
     if not commits(play) and not commits(play := client.plays.again(script)):
-        said = [ask.detail for ask in play.result.asks[-1:]] or [play.result.summary]
+        details = [ask.detail for ask in play.result.asks[-1:]] or [play.result.summary]
         where = "" if script == CONTROL else " at level 1 of transaction.version"
         raise ClientFails(
-            f"{client.client.id} ends no transaction{where}, even with a healthy scripted broker: {said[0]}"
+            f"{client.client.id} ends no transaction{where}, even with a healthy scripted broker: {details[0]}"
         )
     return play
 
@@ -78,8 +78,8 @@ def _sends_v2(play: Play) -> bool:
 
 def assert_commits(play: Play) -> None:
     """Fail unless the client ends a transaction."""
-    said = "".join(f"\n{ask.detail}" for ask in play.result.asks[-1:])
-    assert_in_time(commits(play), f"the client ends no transaction{said}")
+    detail = "".join(f"\n{ask.detail}" for ask in play.result.asks[-1:])
+    assert_in_time(commits(play), f"the client ends no transaction{detail}")
 
 
 def unjudged_without_commit(play: Play) -> None:

@@ -112,14 +112,14 @@ class Transactions(Authentication):
     def coordinator(self) -> KnownBroker:
         """Return the coordinator of the client's transactions."""
         fields = {"key": TRANSACTIONAL_ID, "key_type": _TRANSACTION, "coordinator_keys": (TRANSACTIONAL_ID,)}
-        found = self.ask(self.cluster.nodes[0], FIND_COORDINATOR, fields)
-        (named,) = found.coordinators or (found,)
+        response = self.ask(self.cluster.nodes[0], FIND_COORDINATOR, fields)
+        (named,) = response.coordinators or (response,)
         return KnownBroker(named.node_id, HostPort(named.host, named.port))
 
     def leader_of_topic(self) -> tuple[KnownBroker, Any]:
         """Return the leader of the topic's only partition, and what Metadata says about the topic."""
-        found = self.ask(self.cluster.nodes[0], METADATA, {"topics": ({"name": TOPIC},)})
-        (topic,) = found.topics
+        response = self.ask(self.cluster.nodes[0], METADATA, {"topics": ({"name": TOPIC},)})
+        (topic,) = response.topics
         nodes = {each.node_id: each for each in self.cluster.nodes}
         return nodes[topic.partitions[0].leader_id], topic
 

@@ -43,7 +43,7 @@ def stops_short(recording: Recording) -> str:
     return "" if recording.versions_of_api_versions else NEVER_ASKED
 
 
-def first_reaction(recording: Recording, said: str) -> str:
+def first_reaction(recording: Recording, output: str) -> str:
     """Return the clause that a client's first wrong reaction to a healthy broker fits.
 
     Further lines say what the client did. Empty if no reaction was wrong.
@@ -54,7 +54,7 @@ def first_reaction(recording: Recording, said: str) -> str:
     reactions = [
         *_forbidden(recording),
         *_late_versions(history),
-        *_dropped_tables(history, said),
+        *_dropped_tables(history, output),
     ]
     if reactions:
         _, clause, what = min(reactions)
@@ -86,26 +86,26 @@ def _late_versions(history: History) -> Iterator[_Reaction]:
                 yield (move.request.connection, move.number), "", what
 
 
-def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
+def _dropped_tables(history: History, output: str) -> Iterator[_Reaction]:
     """Yield each healthy table after which nothing more was sent on its connection."""
     for moves in history.by_connection.values():
         last = moves[-1]
         if last.response_kind is not ResponseKind.TABLE:
             continue
         is_flexible = last.request.api_version >= FIRST_FLEXIBLE_VERSION
-        hint = _misread_header(last, said) if is_flexible else ""
+        hint = _misread_header(last, output) if is_flexible else ""
         # Without a hint nothing shows what kept a client from the table, which also lists keys that it cannot know.
         clause = _FIXED_HEADER if hint else f"{_FIXED_HEADER} or {_UNKNOWN_KEYS}"
         what = f"nothing was sent after the table that {last} got"
         yield (last.request.connection, last.number), clause if is_flexible else "", what + hint
 
 
-def _misread_header(move: Move, said: str) -> str:
+def _misread_header(move: Move, output: str) -> str:
     """Return an explanation if an error in a client's text comes from a misread header.
 
     The client then reads its error code from where the code would be if the header had a tag section.
     """
     code = int.from_bytes(move.request.response[_TAGS_BEFORE_ERROR], "big")
-    if str(code) not in said:
+    if str(code) not in output:
         return ""
     return f"\nits header, read as if it had a tag section, gives that error {code}"

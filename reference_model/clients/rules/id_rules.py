@@ -27,15 +27,15 @@ def sends_right_ids(move: Move, history: History) -> Forbidden:
     """Ids are given together, and are those of the broker that metadata names."""
     clause = "KIP-1242.then-sends-both"
     body = move.request.body
-    given = move.gives_ids
+    sent_ids = move.gives_ids
     if not history.leads_to_listed_node(move):
         # A client connects there only to bootstrap.
         return
-    if body is None or not any(given):
+    if body is None or not any(sent_ids):
         if _must_give_ids(move, history):
             yield clause, "gives no ids although the client knows the broker from metadata"
         return
-    if not all(given):
+    if not all(sent_ids):
         yield clause, "gives only one of cluster id and node id"
         return
     known = _clusters_known(move, history)

@@ -53,10 +53,10 @@ class ForbiddenMove:
 def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
     """Return every forbidden move of a client, in the order in which the requests came."""
     history = History(recording)
-    found: list[ForbiddenMove] = []
+    forbidden: list[ForbiddenMove] = []
     for move in history.moves:
         for rule in () if move.is_token else _RULES:
-            found += (
+            forbidden += (
                 ForbiddenMove(
                     clause=clause,
                     connection=move.request.connection,
@@ -65,7 +65,7 @@ def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
                 )
                 for clause, what in rule(move, history)
             )
-    return tuple(found)
+    return tuple(forbidden)
 
 
 def _asks_first(move: Move, history: History) -> Forbidden:
@@ -353,7 +353,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
     """
     history = History(recording)
     newest = max((newest, *recording.versions_of_api_versions))
-    found = []
+    forbidden = []
     for connection in recording.connections:
         first = next(iter(history.moves_on(connection)), None)
         if first is None or not first.request.is_about_versions:
@@ -365,7 +365,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
         is_discovery = first.request.api_version == 0 and recording.script.listener in SASL_LISTENERS
         is_lower = max(move.request.api_version for move in begins) < newest
         if is_lower and not discouraged and not (is_discovery and len(begins) == 1):
-            found.append(
+            forbidden.append(
                 ForbiddenMove(
                     clause="KIP-511.client-begins-with-newest",
                     connection=connection.number,
@@ -373,7 +373,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
                     sentence=f"{first} is the first request there, but the client knows v{newest}",
                 )
             )
-    return tuple(found)
+    return tuple(forbidden)
 
 
 def _first_after_authentication(first: Move, connection: SeenConnection, history: History) -> list[Move]:

@@ -60,10 +60,10 @@ def _client_id(payload: bytes, header: type[RequestHeader], version: int) -> tup
     The client id has the same place in every version that has one.
     """
     try:
-        found, _ = decode_prefix(header, payload, version=version)
+        header_fields, _ = decode_prefix(header, payload, version=version)
     except DecodeError:
         return False, None
-    return True, found.client_id
+    return True, header_fields.client_id
 
 
 def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
@@ -149,5 +149,5 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
 def _read_with(
     header: type[RequestHeader], payload: bytes, header_version: int, version: int
 ) -> tuple[RequestHeader, ApiVersionsRequest]:
-    found, body_at = decode_prefix(header, payload, version=header_version)
-    return found, decode(ApiVersionsRequest, payload[body_at:], version=version)
+    header_fields, body_at = decode_prefix(header, payload, version=header_version)
+    return header_fields, decode(ApiVersionsRequest, payload[body_at:], version=version)

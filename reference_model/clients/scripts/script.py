@@ -64,13 +64,13 @@ class _ShortRepr:
     """Leaves out of `repr` what has its default value; the result can still be evaluated."""
 
     def __repr__(self) -> str:
-        given = (
+        arguments = (
             # The repr of an error code is for readers and cannot be evaluated.
             f"{field.name}={int(value) if isinstance(value, ErrorCode) else value!r}"
             for field in fields(self)  # type: ignore[arg-type]
             if (value := getattr(self, field.name)) != field.default
         )
-        return f"{type(self).__name__}({', '.join(given)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
