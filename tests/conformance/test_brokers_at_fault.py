@@ -191,9 +191,9 @@ def recording_of(*took_ms: int) -> Recording:
 )
 def test_slow_broker_is_named(took_ms: list[int]) -> None:
     """The sentence has the time, and the request that took longest."""
-    said = slow_answers(recording_of(*took_ms))
-    assert said.startswith("the broker was too slow: the client waited ")
-    assert said.endswith("for CreateTopics v1")
+    sentence = slow_answers(recording_of(*took_ms))
+    assert sentence.startswith("the broker was too slow: the client waited ")
+    assert sentence.endswith("for CreateTopics v1")
 
 
 def test_broker_that_does_not_answer_is_slow() -> None:

@@ -203,8 +203,8 @@ def test_a_request_before_the_table_is_not_said_to_defy_it(requests: tuple[SeenR
 def test_resets_are_summed_up() -> None:
     """A summary says who reset connections; an end with FIN is the usual one."""
     ends = (opened(**CLOSED, was_reset=True), opened(1), opened(2, was_reset=True))
-    said = summary(ended_well(recorded(asked(4), connections=ends)))
-    assert "1 connection reset by the broker, 1 connection reset by the client" in said
+    text = summary(ended_well(recorded(asked(4), connections=ends)))
+    assert "1 connection reset by the broker, 1 connection reset by the client" in text
     assert "reset" not in summary(worked(asked(4)))
 
 

@@ -455,9 +455,9 @@ LARGE = replace(FAILED, peak_rss_mb=FAILED.peak_rss_mb + 150.0)
 )
 def test_refused_attempts_are_forgotten(recording: Recording, result: DriverResult, failure: str) -> None:
     """A connection that was refused is closed, and its memory freed, before the client's process ends."""
-    said = ""
+    text = ""
     try:
         assert_forgets_refusals(FakeClient(), Play(recording=recording, result=result))
     except AssertionError as error:
-        said = str(error)
-    assert said == failure
+        text = str(error)
+    assert text == failure

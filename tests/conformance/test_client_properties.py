@@ -238,25 +238,25 @@ def test_client_that_did_not_wait_may_fail(request_: SeenRequest) -> None:
     assert_uses_late_table(Play(recording=recorded(request_), result=FAILED))
 
 
-@pytest.mark.parametrize(("result", "said"), [(WELL, ""), (FAILED, "the client does not work")])
-def test_client_that_waited_has_to_work(result: DriverResult, said: str) -> None:
+@pytest.mark.parametrize(("result", "sentence"), [(WELL, ""), (FAILED, "the client does not work")])
+def test_client_that_waited_has_to_work(result: DriverResult, sentence: str) -> None:
     play = Play(recording=recorded(LATE_TABLE), result=result)
     found = judge(test_robustness.test_pause_of_seconds_is_survived, slow_broker(), play)
-    assert found.startswith(said)
-    assert bool(found) is bool(said)
+    assert found.startswith(sentence)
+    assert bool(found) is bool(sentence)
 
 
 @pytest.mark.parametrize(
-    ("connection", "said"),
+    ("connection", "sentence"),
     [(1, ""), (0, "the client uses none of its later connections")],
     ids=["works-again", "stays-away"],
 )
-def test_changed_broker_has_to_be_used(connection: int, said: str) -> None:
+def test_changed_broker_has_to_be_used(connection: int, sentence: str) -> None:
     """A request has to be served on a later connection, whose broker supports other versions than the first one."""
     connections = (opened(), opened(1))
     recording = recorded(asked(4), sent(12, connection=connection), connections=connections)
     play = Play(recording=recording, result=STOPPED)
-    assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said
+    assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == sentence
 
 
 class ClientOfV5(FakeClient):
@@ -274,13 +274,13 @@ class ClientOfV5(FakeClient):
 
 
 @pytest.mark.parametrize(
-    ("reads_older", "said"), [(True, "the client uses none of its later connections"), (False, "")]
+    ("reads_older", "sentence"), [(True, "the client uses none of its later connections"), (False, "")]
 )
-def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads_older: bool, said: str) -> None:
+def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(reads_older: bool, sentence: str) -> None:
     recording = recorded(asked(4), sent(12), connections=(opened(), opened(1)))
     play = Play(recording=recording, result=STOPPED)
     client = ClientOfV5(play, reads_older=reads_older)
-    assert judge_client(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client) == (said)
+    assert judge_client(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client) == (sentence)
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,9 @@ def test_client_that_began_late_may_be_late() -> None:
     ],
 )
 def test_hang_names_the_request_outside_the_table(result: DriverResult, how: str) -> None:
-    said = f"{how}, after Metadata v13 on connection 0 was sent although the table of that connection lists v0 to v1"
+    sentence = (
+        f"{how}, after Metadata v13 on connection 0 was sent although the table of that connection lists v0 to v1"
+    )
     with pytest.raises(AssertionError) as caught:
         assert_ends_by_itself(FakeClient(), Play(recording=UNANSWERED, result=result))
-    assert str(caught.value).splitlines()[0] == said
+    assert str(caught.value).splitlines()[0] == sentence

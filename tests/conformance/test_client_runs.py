@@ -117,7 +117,7 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "said"),
+    ("options", "status", "sentence"),
     [
         pytest.param(["--client", "model"], 0, "ApiVersions v5 on connection 1; gives the ids", id="works"),
         pytest.param(["--client-cmd", "true {bootstrap}"], 11, "But the client never connected", id="nothing"),
@@ -131,7 +131,7 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
         pytest.param([], 4, "--client-check needs a client", id="no-client"),
     ],
 )
-def test_check_plays_the_healthy_script_alone(options: list[str], status: int, said: str, tmp_path: Path) -> None:
+def test_check_plays_the_healthy_script_alone(options: list[str], status: int, sentence: str, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     command = [sys.executable, "-m", "pytest", str(Path(SUITE).absolute()), "--client-check"]
     done = subprocess.run(
@@ -143,7 +143,7 @@ def test_check_plays_the_healthy_script_alone(options: list[str], status: int, s
         timeout=120,
     )
     assert done.returncode == status, done.stdout + done.stderr
-    assert said in done.stdout + done.stderr
+    assert sentence in done.stdout + done.stderr
     assert not runs.exists()
 
 

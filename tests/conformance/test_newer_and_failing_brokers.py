@@ -107,7 +107,7 @@ DESCRIBES = worked(asked(4), sent(2, api_key=DESCRIBE_CLUSTER_KEY))
 
 
 @pytest.mark.parametrize(
-    ("script", "play", "said"),
+    ("script", "play", "sentence"),
     [
         pytest.param(RAISED, Play(recording=recorded(asked(4)), result=FAILED), "", id="error"),
         pytest.param(
@@ -130,11 +130,11 @@ DESCRIBES = worked(asked(4), sent(2, api_key=DESCRIBE_CLUSTER_KEY))
         ),
     ],
 )
-def test_other_apis_are_judged_by_what_a_client_uses(script: Script, play: Play, said: str) -> None:
+def test_other_apis_are_judged_by_what_a_client_uses(script: Script, play: Play, sentence: str) -> None:
     """Without a shared version nothing is sent; with the usual one the client works."""
     client = FakeClient(prepared=play, healthy=DESCRIBES)
     found = judge_client(test_newer_brokers.test_every_api_is_used_in_the_overlap, script, client)
-    assert found == said
+    assert found == sentence
 
 
 def test_version_of_a_later_release_is_found() -> None:

@@ -177,9 +177,9 @@ def test_example_without_a_script_is_not_repeated() -> None:
 
 def test_failure_that_recurs_with_a_fast_control_counts() -> None:
     """The control is played next to each round, and after it."""
-    said = iter([""] * 2 * PLAYS_IF_ALL_FAIL)
-    repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
-    assert not list(said)
+    sentence = iter([""] * 2 * PLAYS_IF_ALL_FAIL)
+    repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(sentence)))
+    assert not list(sentence)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert not repeats.leaves_open
 
@@ -187,9 +187,9 @@ def test_failure_that_recurs_with_a_fast_control_counts() -> None:
 @pytest.mark.parametrize("slow", range(2 * PLAYS_IF_ALL_FAIL))
 def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> None:
     """What counts is then how it fails alone."""
-    said = iter([*[""] * slow, BUSY, *[""] * (PLAYS_IF_ALL_FAIL + 1)])
-    repeats = repeats_of(client_with(*[FAULT] * 4, control=lambda: next(said)))
-    assert not list(said)
+    sentence = iter([*[""] * slow, BUSY, *[""] * (PLAYS_IF_ALL_FAIL + 1)])
+    repeats = repeats_of(client_with(*[FAULT] * 4, control=lambda: next(sentence)))
+    assert not list(sentence)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
 
 
@@ -197,9 +197,9 @@ def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> No
 def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for
     each."""
-    said = iter([BUSY, *([""] * slow + [BUSY])])
+    sentence = iter([BUSY, *([""] * slow + [BUSY])])
     monkeypatch.setattr(repeating_plays, "MAX_PAUSES", 0)
-    repeats = repeats_of(client_with(FAULT, FAULT, FAULT, control=lambda: next(said)))
+    repeats = repeats_of(client_with(FAULT, FAULT, FAULT, control=lambda: next(sentence)))
     assert repeats.failure_class is FailureClass.TOO_SLOW
     assert repeats.leaves_open == BUSY
     assert repeats.used == Tally(slow, slow)
@@ -207,8 +207,8 @@ def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int, monke
 
 @pytest.mark.parametrize("slow", [1, MAX_PAUSES])
 def test_failure_by_time_waits_for_a_quieter_moment(slow: int, pauses: list[float]) -> None:
-    said = iter([*[BUSY] * (1 + slow), *[""] * (PLAYS_IF_ALL_FAIL + 1)])
-    repeats = repeats_of(client_with(*[FAULT] * 3, control=lambda: next(said)))
+    sentence = iter([*[BUSY] * (1 + slow), *[""] * (PLAYS_IF_ALL_FAIL + 1)])
+    repeats = repeats_of(client_with(*[FAULT] * 3, control=lambda: next(sentence)))
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert pauses == [PAUSE_S] * slow
 
@@ -299,8 +299,8 @@ def test_repeat_out_of_its_time_says_nothing_about_bytes(
 
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
-    said = iter([""] * (PLAYS_TO_ESTIMATE + 1))
-    repeats = repeats_of(client_with("", "", "", "", control=lambda: next(said)))
+    sentence = iter([""] * (PLAYS_TO_ESTIMATE + 1))
+    repeats = repeats_of(client_with("", "", "", "", control=lambda: next(sentence)))
     assert repeats.leaves_open == "it recurred in none of 3 repeats"
 
 
@@ -375,5 +375,5 @@ def test_hang_counts_only_if_each_repeat_hangs(hung: tuple[bool, ...], expected:
     """An operation that ends in time now and then is not flaky: nothing is known about the client."""
     repeats = repeats_of_hangs(*((5, each) for each in hung))
     assert repeats.failure_class is expected
-    said = "it hangs in 2 of 3 repeats, and a hang counts only if each repeat hangs"
-    assert repeats.leaves_open == ("" if expected is FailureClass.DETERMINISTIC else said)
+    sentence = "it hangs in 2 of 3 repeats, and a hang counts only if each repeat hangs"
+    assert repeats.leaves_open == ("" if expected is FailureClass.DETERMINISTIC else sentence)

@@ -160,10 +160,10 @@ def test_another_wrong_answer_is_not_taken_for_a_right_one(
     """What differs from the recorded violation may be right or wrong: the script cannot say, and prints both."""
     reproducer = _reproducer_of(reply(SECOND), tmp_path)
     with scripted_server(now) as server:
-        status, said = call_script(reproducer, str(server.address), capsys)
-    assert status == CANNOT_SAY, said
+        status, sentence = call_script(reproducer, str(server.address), capsys)
+    assert status == CANNOT_SAY, sentence
     for words in ("this script cannot say", "received", "recorded"):
-        assert words in said
+        assert words in sentence
 
 
 @pytest.mark.parametrize("now", [reply(SECOND), reply(FIRST, SECOND)], ids=["same", "other"])
@@ -173,9 +173,9 @@ def test_equal_responses_do_not_show_what_was_seen_elsewhere(
     """For a violation in a metric, for example, equal responses mean nothing, as different ones do."""
     reproducer = _reproducer_of(reply(SECOND), tmp_path, clause=min(SEEN_ELSEWHERE))
     with scripted_server(now) as server:
-        status, said = call_script(reproducer, str(server.address), capsys)
-    assert status == CANNOT_SAY, said
-    assert "they do not show this failure" in said
+        status, sentence = call_script(reproducer, str(server.address), capsys)
+    assert status == CANNOT_SAY, sentence
+    assert "they do not show this failure" in sentence
 
 
 def test_what_is_seen_elsewhere_is_known() -> None:

@@ -52,10 +52,10 @@ def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any
         "violates": 0,
         "informational": 0,
         "inconclusive": 0,
-        "distinct_failures": sum(said == "violates" for _, said in failures),
+        "distinct_failures": sum(sentence == "violates" for _, sentence in failures),
         "failures": [
-            {"signature": signature, "verdict": said, "smallest_example": 7, "examples": 3}
-            for signature, said in failures
+            {"signature": signature, "verdict": sentence, "smallest_example": 7, "examples": 3}
+            for signature, sentence in failures
         ],
     } | changes
 
@@ -168,8 +168,8 @@ def write_tables(
         folder.mkdir(parents=True)
         rows = pa.Table.from_pylist(list(given[name]), schema=schema)
         first = {"name": schema.names[0], "metadata": {"inputs_sha256": INPUTS_SHA256}}
-        said = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"fields": [first]})}
-        pq.write_table(rows.replace_schema_metadata(said), folder / "part-0.parquet")
+        sentence = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"fields": [first]})}
+        pq.write_table(rows.replace_schema_metadata(sentence), folder / "part-0.parquet")
     (out_dir / "refused.json").write_text(json.dumps(list(refused)))
     (out_dir / "notices.json").write_text(json.dumps(list(notices)))
     return out_dir

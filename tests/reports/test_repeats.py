@@ -65,7 +65,7 @@ def test_class_follows_from_the_tallies(repeats: Repeats, expected: FailureClass
 
 
 @pytest.mark.parametrize(
-    ("repeats", "said"),
+    ("repeats", "sentence"),
     [
         (Repeats(used=Tally(1, 1)), "fails again in its only repeat: failed 1 of 1 again"),
         (Repeats(used=Tally(2, 2)), "deterministic (fails every time): failed 2 of 2 again"),
@@ -75,9 +75,9 @@ def test_class_follows_from_the_tallies(repeats: Repeats, expected: FailureClass
         ),
     ],
 )
-def test_one_repeat_is_not_every_time(repeats: Repeats, said: str) -> None:
+def test_one_repeat_is_not_every_time(repeats: Repeats, sentence: str) -> None:
     """The sentence says how many repeats there were."""
-    assert str(repeats) == said
+    assert str(repeats) == sentence
 
 
 def test_rate_is_of_both_brokers() -> None:

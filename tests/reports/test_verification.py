@@ -222,8 +222,8 @@ def test_table_of_other_inputs_is_named(site: Path, again: Path, theirs: str, ou
         rows = pq.read_table(folder / "tables" / "cells.parquet")
         (folder / "tables" / "cells.parquet").unlink()
         (folder / "tables" / "cells.parquet").mkdir()
-        said = {"fields": [{"name": "clause", "metadata": {"inputs_sha256": digest}}]}
-        rows = rows.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(said)})
+        text = {"fields": [{"name": "clause", "metadata": {"inputs_sha256": digest}}]}
+        rows = rows.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(text)})
         pq.write_table(rows, folder / "tables" / "cells.parquet" / "part-0.parquet")
     sentence = f"cells: the hash of its inputs is {theirs * 64}; expected {ours * 64}"
     assert _sentences(differing_rows(site, again)) == [sentence] * (theirs != ours)

@@ -202,9 +202,9 @@ def test_path_that_spark_cannot_be_given_is_wrong_usage(
     with pytest.raises(SystemExit) as ended:
         command(list(arguments))
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert "bad\\xff is not UTF-8" in said
-    assert said.count("\n") == 1
+    text = capsys.readouterr().err
+    assert "bad\\xff is not UTF-8" in text
+    assert text.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def test_spark_counts_the_same(
     monkeypatch.setattr(subprocess, "run", run)
     by_spark, directly = ObservedRequests(), ObservedRequests()
     uris = [path.as_uri() for path in paths]
-    said = add_counted(count_with_spark(uris), by_spark)
-    assert said == read_request_logs(paths, directly)
+    sentence = add_counted(count_with_spark(uris), by_spark)
+    assert sentence == read_request_logs(paths, directly)
     assert by_spark.clients == directly.clients
     assert all(by_spark.requests(each) == directly.requests(each) for each in directly.clients)
     assert sum(directly.of(each).requests.total() for each in directly.clients) == 51 * len(ENTRIES)

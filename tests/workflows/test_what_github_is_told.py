@@ -262,6 +262,6 @@ def test_nothing_is_proposed_if_nothing_changes(
 ) -> None:
     """Not even GitHub is asked."""
     gh = FakeGh(tmp_path / "bin", {})
-    said = proposed(checkout, "conforms", gh, monkeypatch)
-    assert said == "Nothing changes in COMPATIBILITY.md."
+    output = proposed(checkout, "conforms", gh, monkeypatch)
+    assert output == "Nothing changes in COMPATIBILITY.md."
     assert gh.calls == []

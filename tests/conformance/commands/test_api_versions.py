@@ -156,10 +156,10 @@ def test_requests_of_a_client_have_a_version_or_not(
     """What Kafka's own clients can send is known; of others what the suite has seen, and no more is claimed."""
     result = run(Script(nodes=nodes), "--client", client)
     assert result.exit_code == 0, result.output
-    said = " ".join(result.output.split())
+    output = " ".join(result.output.split())
     for sentence in sentences:
-        assert sentence.format(client) in said
-    assert ("not known" in said) != (client == "kafka-clients-2.8.2-admin")
+        assert sentence.format(client) in output
+    assert ("not known" in output) != (client == "kafka-clients-2.8.2-admin")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("received", "said"),
+    ("received", "output"),
     [
         # 64 KiB hold 9,000 APIs; a response of 16 MiB took seconds for each of 64 brokers at once.
         ((MAX_TABLE_BYTES + 1).to_bytes(4), "above the bound of 65536"),
@@ -249,11 +249,11 @@ def test_interrupt_waits_for_no_broker(held: HeldRequest, monkeypatch: pytest.Mo
     ],
     ids=["long", "tls"],
 )
-def test_what_is_no_table_is_not_read(received: bytes, said: str) -> None:
+def test_what_is_no_table_is_not_read(received: bytes, output: str) -> None:
     """The sentence says what came in its place."""
     transport = Mock(spec=socket.socket)
     transport.recv.side_effect = [received, b""]
-    with pytest.raises(ConnectionFailed, match=said):
+    with pytest.raises(ConnectionFailed, match=output):
         ClusterClient(transport, Address("broker-1", 9092), 3)
 
 
@@ -312,7 +312,7 @@ OF_OLD_BROKERS = NodeScript(connections=(ConnectionScript(answers=(Answer(table=
 
 
 @pytest.mark.parametrize(
-    ("node", "option", "said"),
+    ("node", "option", "output"),
     [
         (
             OF_CONTROLLERS,
@@ -326,11 +326,11 @@ OF_OLD_BROKERS = NodeScript(connections=(ConnectionScript(answers=(Answer(table=
         ),
     ],
 )
-def test_address_of_the_other_kind_is_recognised(node: NodeScript, option: str, said: str) -> None:
+def test_address_of_the_other_kind_is_recognised(node: NodeScript, option: str, output: str) -> None:
     """By its table; the message names the option."""
     result = run(Script(nodes=(node,)), at=lambda address: (option, address))
     assert result.exit_code == 10, result.output
-    assert f"it is a {said}" in result.output
+    assert f"it is a {output}" in result.output
 
 
 @pytest.mark.parametrize(

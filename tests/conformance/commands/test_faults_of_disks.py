@@ -122,7 +122,7 @@ def test_site_that_cannot_be_written_blames_no_grid(
     ids=["roll-up", "rejudge", "request logs"],
 )
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "sentence"),
     [
         *((OSError(number, "", "/a/b"), f": /a/b: {os.strerror(number)}\n") for number in FAULTS),
         (RuntimeError("a bug"), "RuntimeError: a bug\n"),
@@ -130,7 +130,7 @@ def test_site_that_cannot_be_written_blames_no_grid(
 )
 def test_jobs_of_spark_end_with_10_as_well(
     error: Exception,
-    said: str,
+    sentence: str,
     module: ModuleType,
     function: str,
     arguments: list[str],
@@ -143,7 +143,7 @@ def test_jobs_of_spark_end_with_10_as_well(
     monkeypatch.setattr(module, function, Mock(side_effect=error))
     ended = CliRunner().invoke(module.command, [str(tmp_path), *arguments])
     assert ended.exit_code == 10
-    assert ended.stderr.endswith(said)
+    assert ended.stderr.endswith(sentence)
 
 
 def test_rejudge_says_why_it_cannot_write_before_java_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

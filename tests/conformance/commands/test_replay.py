@@ -103,18 +103,18 @@ def replayed(folder: Path, client: str = "", *options: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("client", "status", "said"),
+    ("client", "status", "output"),
     [
         pytest.param(LOOPS, 1, "still fails: KIP-35.client-falls-back-on-35 on", id="loops"),
         pytest.param(FALLS_BACK, 0, "no longer fails", id="falls-back"),
         pytest.param("sys.exit(1)", 10, "inconclusive: ", id="never-works"),
     ],
 )
-def test_script_is_played_to_a_command(client: str, status: int, said: str, tmp_path: Path) -> None:
+def test_script_is_played_to_a_command(client: str, status: int, output: str, tmp_path: Path) -> None:
     """The exit status says whether the command fails like the recorded client; one that never works is not judged."""
     result = replayed(tmp_path, client)
     assert result.exit_code == status, result.output
-    assert said in result.output
+    assert output in result.output
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_script_is_played_to_a_model_client(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "said"),
+    ("options", "status", "output"),
     [
         pytest.param([], 2, "some-client is not in the registry", id="nothing"),
         pytest.param(["--client", "nobody"], 4, "no client is named", id="unknown"),
@@ -139,11 +139,11 @@ def test_script_is_played_to_a_model_client(tmp_path: Path) -> None:
         pytest.param(["--like", "x"], 2, "failure of a client", id="like"),
     ],
 )
-def test_the_client_has_to_be_one(options: list[str], status: int, said: str, tmp_path: Path) -> None:
+def test_the_client_has_to_be_one(options: list[str], status: int, output: str, tmp_path: Path) -> None:
     """An option that names no single client is refused with what to do."""
     result = replayed(tmp_path, "", *options)
     assert result.exit_code == status, result.output
-    assert said in result.output
+    assert output in result.output
 
 
 def test_a_brokers_failure_is_not_played_to_a_client(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def tried_again(
 
 
 @pytest.mark.parametrize(
-    ("play", "operation", "client", "status", "said"),
+    ("play", "operation", "client", "status", "output"),
     [
         pytest.param(GOES_ON, "rerouted", TRIED, 0, "no longer fails", id="goes-on"),
         pytest.param(STANDS_STILL, "rerouted", TRIED, 0, "does not go on", id="knows-no-ids"),
@@ -291,14 +291,14 @@ def test_operation_is_judged_as_in_a_run(
     operation: str,
     client: str,
     status: int,
-    said: str,
+    output: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A client that was stopped while it went on has reported no result, and is right."""
     result = tried_again(tmp_path, monkeypatch, play, operation, "--client", client)
     assert result.exit_code == status, result.output
-    assert said in result.output
+    assert output in result.output
 
 
 def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
@@ -306,16 +306,16 @@ def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
 ) -> None:
     """The control says so; that an operation fails by its bytes needs none."""
     options = ("describe-groups", "--client", TRIED)
-    for play, status, said in (
+    for play, status, output in (
         (tried(FAILED), 10, "only time shows it, and the machine is too busy"),
         (tried(ABORTED), 1, "still fails"),
     ):
         result = tried_again(tmp_path, monkeypatch, play, *options, control="the machine is too busy")
-        assert (result.exit_code, said in result.output) == (status, True), result.output
+        assert (result.exit_code, output in result.output) == (status, True), result.output
 
 
 @pytest.mark.parametrize(
-    ("waited_ms", "is_slow", "said"),
+    ("waited_ms", "is_slow", "output"),
     [
         (4000, False, "the client waited for a CPU for 4.0 s"),
         (0, True, "the broker was too slow: the client waited 9.0 s"),
@@ -323,24 +323,24 @@ def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
     ids=["client-without-a-cpu", "slow-broker"],
 )
 def test_lateness_of_another_is_not_judged_next_to_a_fast_control(
-    waited_ms: int, is_slow: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    waited_ms: int, is_slow: bool, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in the repeats of a run."""
     recording = recorded(asked(3, answered_ms=1), sent(12, answered_ms=9001))
     play = tried(replace(FAILED, waited_ms=waited_ms), recording if is_slow else QUICK)
     result = tried_again(tmp_path, monkeypatch, play, "describe-groups", "--client", TRIED)
-    assert (result.exit_code, said in result.output) == (10, True), result.output
+    assert (result.exit_code, output in result.output) == (10, True), result.output
 
 
-@pytest.mark.parametrize(("evidence", "said"), [(ShownBy.TIME, BY_TIME_ALONE), (ShownBy.BYTES, "")])
-def test_failure_that_only_time_showed_says_so_when_it_is_gone(evidence: ShownBy, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("evidence", "output"), [(ShownBy.TIME, BY_TIME_ALONE), (ShownBy.BYTES, "")])
+def test_failure_that_only_time_showed_says_so_when_it_is_gone(evidence: ShownBy, output: str, tmp_path: Path) -> None:
     """The machine of its run may have been too busy."""
     folder = stored_failure(tmp_path, evidence)
     program = write_program(tmp_path, FALLS_BACK)
     command = shlex.join([sys.executable, str(program), "{bootstrap}"])
     result = CliRunner().invoke(replay, [str(folder), "--client-cmd", command])
     assert result.exit_code == 0, result.output
-    assert (BY_TIME_ALONE in result.output) is bool(said)
+    assert (BY_TIME_ALONE in result.output) is bool(output)
 
 
 def test_client_that_fails_by_time_on_a_busy_machine_is_not_judged(

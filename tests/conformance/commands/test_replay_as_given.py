@@ -121,7 +121,7 @@ class TestUpstream:
                 assert "cannot be parsed" not in result.output
 
     @pytest.mark.parametrize(
-        ("options", "said"),
+        ("options", "sentence"),
         [
             (["--upstream", "127.0.0.1:1"], "--upstream needs --bootstrap-server"),
             (["--bootstrap-server", "localhost:1", "--upstream", "here"], "--upstream 'here' is"),
@@ -131,10 +131,10 @@ class TestUpstream:
             ),
         ],
     )
-    def test_wrong_upstream_is_wrong_usage(self, options: list[str], said: str, tmp_path: Path) -> None:
+    def test_wrong_upstream_is_wrong_usage(self, options: list[str], sentence: str, tmp_path: Path) -> None:
         """Nothing is sent."""
         result = CliRunner().invoke(replay, [str(stored(tmp_path, TABLE)), *options])
-        assert (result.exit_code, said in result.output) == (2, True), result.output
+        assert (result.exit_code, sentence in result.output) == (2, True), result.output
 
 
 def test_origin_is_kept_without_secrets() -> None:

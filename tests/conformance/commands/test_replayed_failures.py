@@ -43,7 +43,7 @@ def _stored(defects_run: SuiteRun) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "status", "said"),
+    ("chosen", "status", "output"),
     [
         pytest.param([], 1, f"still fails: {CLAUSE} on {DEFECT}", id="its-own-target"),
         pytest.param(["--broker", "reference"], 0, "no longer fails", id="healthy"),
@@ -59,11 +59,11 @@ def _stored(defects_run: SuiteRun) -> Path:
         ),
     ],
 )
-def test_stored_failure_is_judged_again(chosen: list[str], status: int, said: str, stored: Path) -> None:
+def test_stored_failure_is_judged_again(chosen: list[str], status: int, output: str, stored: Path) -> None:
     """The same property judges the same example, and the status says whether it still fails."""
     result = CliRunner().invoke(replay, [str(stored), *chosen])
     assert result.exit_code == status, result.output
-    assert said in result.output
+    assert output in result.output
     assert not result.output.rstrip().endswith(":"), "it says what was seen"
 
 
@@ -143,7 +143,7 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
 
 
 @pytest.mark.parametrize(
-    ("changes", "status", "said"),
+    ("changes", "status", "output"),
     [
         pytest.param(
             {"example": ""},
@@ -180,14 +180,14 @@ def test_what_a_run_does_not_judge_does_not_fail_again(
     ],
 )
 def test_what_cannot_be_judged_again_says_how_to_go_on(
-    changes: dict[str, object], status: int, said: str, stored: Path, tmp_path: Path
+    changes: dict[str, object], status: int, output: str, stored: Path, tmp_path: Path
 ) -> None:
     facts = json.loads((stored / "failure.json").read_text())
     path = tmp_path / "failure.json"
     path.write_text(json.dumps(facts | changes))
     result = CliRunner().invoke(replay, [str(path)])
     assert result.exit_code == status, result.output
-    assert said in result.output
+    assert output in result.output
 
 
 def test_properties_that_cannot_be_used_are_a_mistake_of_the_command(stored: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def _run(folder: Path, *verdicts: str, **planned: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "status", "said"),
+    ("before", "after", "status", "output"),
     [
         (["conforms"], ["conforms"], 0, "✓ Nothing changed in 1 cell."),
         (["violates"], ["conforms"], 0, "✓ No binding clause regressed (cells: 1 fixed)."),
@@ -69,12 +69,12 @@ def _run(folder: Path, *verdicts: str, **planned: Any) -> Path:
     ],
 )
 def test_status_says_whether_it_got_worse(
-    before: list[str], after: list[str], status: int, said: str, tmp_path: Path
+    before: list[str], after: list[str], status: int, output: str, tmp_path: Path
 ) -> None:
     """0 is equal or better, 1 a regression, 10 a clause that has become inconclusive; the sentence is last."""
     result = _invoke(diff, _run(tmp_path / "a", *before), _run(tmp_path / "b", *after))
     assert result.exit_code == status, result.output
-    assert said in result.output.splitlines()[-1]
+    assert output in result.output.splitlines()[-1]
     assert result.output.splitlines()[0] == "From a to b."
 
 
@@ -93,8 +93,8 @@ def test_runs_that_share_nothing_are_not_compared(tmp_path: Path) -> None:
     before = _run(tmp_path / "a", "conforms")
     result = _invoke(diff, before, _run(tmp_path / "b", "conforms", listener="ssl"))
     assert result.exit_code == 10
-    said = "? Nothing could be compared, as no cell is in both (cells: 1 new, 1 gone)."
-    assert result.output.splitlines()[-1] == said
+    output = "? Nothing could be compared, as no cell is in both (cells: 1 new, 1 gone)."
+    assert result.output.splitlines()[-1] == output
 
 
 def test_piped_text_is_plain(tmp_path: Path) -> None:

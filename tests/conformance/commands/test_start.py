@@ -89,9 +89,9 @@ def test_sigterm_ends_what_was_started(tmp_path: Path) -> None:
     with subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, text=True) as started:
         try:
             assert poll_until((out / SUMMARY).exists, True, limit_s=STARTS_WITHIN_S)
-            said = json.loads((out / SUMMARY).read_text())
-            assert said["process_id"] == started.pid
-            (each,) = said["listeners"].values()
+            output = json.loads((out / SUMMARY).read_text())
+            assert output["process_id"] == started.pid
+            (each,) = output["listeners"].values()
             files = ClientFiles(
                 bootstrap_servers=each["bootstrap_servers"],
                 mechanisms=tuple(each["sasl_mechanisms"]),
@@ -133,9 +133,9 @@ def test_an_interrupt_is_the_usual_end(tmp_path: Path, monkeypatch: pytest.Monke
     done = CliRunner().invoke(main, [*arguments, "--json"])
     assert done.exit_code == 0, done.output
     assert written == [done.stdout]
-    said = json.loads(done.stdout)
-    assert said["process_id"] == os.getpid()
-    assert said["listeners"][PLAINTEXT]["bootstrap_servers"] == "127.0.0.1:9"
+    output = json.loads(done.stdout)
+    assert output["process_id"] == os.getpid()
+    assert output["listeners"][PLAINTEXT]["bootstrap_servers"] == "127.0.0.1:9"
     assert not summary.parent.exists()
 
 

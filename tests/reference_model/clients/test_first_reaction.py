@@ -42,7 +42,7 @@ def test_client_stops_short(recording: Recording, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recording", "said", "expected"),
+    ("recording", "sentence", "expected"),
     [
         pytest.param(recorded(), "", NEVER_CONNECTED, id="no-connection"),
         pytest.param(recorded(connections=(opened(),)), "", CONNECTED_ONLY, id="no-request"),
@@ -69,9 +69,9 @@ def test_client_stops_short(recording: Recording, expected: str) -> None:
         pytest.param(UNSERVED, "", "the scripted broker has no response to Fetch v2", id="ours"),
     ],
 )
-def test_first_reaction_fits_a_clause(recording: Recording, said: str, expected: str) -> None:
+def test_first_reaction_fits_a_clause(recording: Recording, sentence: str, expected: str) -> None:
     """The first request that was wrong, or the first table that was not used, names the clause."""
-    found = first_reaction(recording, said)
+    found = first_reaction(recording, sentence)
     for part in expected.split(": "):
         assert part in found
     assert (HEADER_OR_KEYS in found) is (expected == HEADER_OR_KEYS)
@@ -106,6 +106,6 @@ def test_second_request_before_the_handshake_is_named(recording: Recording, is_s
     """A broker with SASL answers ApiVersions once before SaslHandshake, so this is why a client fails there, and not
     in plaintext."""
     script = Script(listener=SASL_PLAINTEXT)
-    said = first_reaction(dataclasses.replace(recording, script=script), "")
-    assert ("a second ApiVersions before SaslHandshake" in said) is is_second
+    sentence = first_reaction(dataclasses.replace(recording, script=script), "")
+    assert ("a second ApiVersions before SaslHandshake" in sentence) is is_second
     assert "a second ApiVersions" not in first_reaction(recording, "")

@@ -190,10 +190,10 @@ def test_error_of_the_handshake_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
     [((), ""), ((0, 3), ""), ((1,), "v1"), ((0, 1, 0), "v0 and v1")],
 )
 def test_client_without_a_name_is_said(versions: tuple[int, ...], words: str) -> None:
-    said = names_nothing(recorded(*map(asked, versions)))
-    assert said == (words and said)
+    sentence = names_nothing(recorded(*map(asked, versions)))
+    assert sentence == (words and sentence)
     if words:
-        assert said == (
+        assert sentence == (
             f"it sends ApiVersions {words} alone, which has no name, to a broker that supports v0 to v5: "
             "operators see its software as unknown"
         )

@@ -235,8 +235,8 @@ def test_rows_that_do_not_fit_are_counted(room: int, kept: list[str], left_out: 
     lines = bounded_markdown(document, max_bytes=reserved + room + len("\n## T\n"), complete_in="x").splitlines()
     assert [line for line in lines if "row" in line] == kept
     assert ("## T" in lines) == bool(kept)
-    said = f"Left out for lack of space: {left_out} more entries; x has everything."
-    assert (said in lines) == bool(left_out)
+    sentence = f"Left out for lack of space: {left_out} more entries; x has everything."
+    assert (sentence in lines) == bool(left_out)
     assert lines[-1] == "The end."
 
 

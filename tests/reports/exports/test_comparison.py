@@ -117,24 +117,24 @@ def test_nothing_changed_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "output"),
     [
         ("conforms", f"regressed, but judged cells are gone: {OTHER} (cells: 1 gone)."),
         ("not_run", "regressed (cells: 1 gone)."),
     ],
 )
-def test_judged_cell_that_is_gone_is_named(verdict: str, said: str, tmp_path: Path) -> None:
+def test_judged_cell_that_is_gone_is_named(verdict: str, output: str, tmp_path: Path) -> None:
     kept = cell_row(CLAUSE, OLD)
     before = _grid(tmp_path / "a", kept, cell_row(OTHER, OLD, verdict))
     sentence = compare(before, _grid(tmp_path / "b", kept)).sentence
-    assert sentence == f"✓ No binding clause {said}"
+    assert sentence == f"✓ No binding clause {output}"
 
 
 def test_empty_grids_are_not_compared(tmp_path: Path) -> None:
     """Nothing changed in no cell is no result."""
     empty = _grid(tmp_path / "a")
-    said = "Nothing could be compared, as no cell is in both (cells: none)."
-    assert compare(empty, empty).sentence.endswith(said)
+    output = "Nothing could be compared, as no cell is in both (cells: none)."
+    assert compare(empty, empty).sentence.endswith(output)
 
 
 def test_new_and_gone_targets_are_reported_as_a_whole(tmp_path: Path) -> None:

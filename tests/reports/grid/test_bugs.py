@@ -147,14 +147,14 @@ def test_failure_without_a_request_names_none(facts: str) -> None:
 
 
 def test_numbers_are_no_symptom() -> None:
-    said = "Metadata v1 on connection {} was sent"
-    assert symptom_of(said.format(1)) == symptom_of(said.format(27))
+    sentence = "Metadata v1 on connection {} was sent"
+    assert symptom_of(sentence.format(1)) == symptom_of(sentence.format(27))
 
 
 def test_failure_that_says_little_names_its_rule() -> None:
     """Two such bugs of one client would have one title otherwise."""
-    said = "the client does not work: its operation fails"
-    evidence = [replace(_evidence(name, said), is_client=True, clause=_clause(name)) for name in ("C.a", "C.b")]
+    sentence = "the client does not work: its operation fails"
+    evidence = [replace(_evidence(name, sentence), is_client=True, clause=_clause(name)) for name in ("C.a", "C.b")]
     assert [bug.title for bug in bugs_of(evidence)] == [
-        f"T{said[1:]}, where “{name}” is judged" for name in ("C.a", "C.b")
+        f"T{sentence[1:]}, where “{name}” is judged" for name in ("C.a", "C.b")
     ]

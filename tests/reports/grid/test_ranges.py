@@ -60,8 +60,8 @@ def test_statement_names_the_releases(verdicts: str) -> None:
 
 def test_causes_are_named_apart() -> None:
     """Neighbours with the same verdict for different reasons are not one span."""
-    said = range_statement(_releases("ckkkk", " aabb"))
-    assert said == "in 0.10.0.1; known violation in 1.1.1 to 2.2.2 (a); known violation since 2.10.0 (b)"
+    sentence = range_statement(_releases("ckkkk", " aabb"))
+    assert sentence == "in 0.10.0.1; known violation in 1.1.1 to 2.2.2 (a); known violation since 2.10.0 (b)"
 
 
 def test_operation_works() -> None:

@@ -51,13 +51,13 @@ class NightRow:
     examples: int = 7
 
 
-def write(tables: Path, part: str, columns: dict[str, Any], said: bytes | None = None) -> None:
+def write(tables: Path, part: str, columns: dict[str, Any], sentence: bytes | None = None) -> None:
     """Write one file of the table `nights`, with Spark's metadata if any is given."""
     folder = tables / "nights.parquet"
     folder.mkdir(exist_ok=True)
     table = pa.table(columns)
-    if said is not None:
-        table = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": said})
+    if sentence is not None:
+        table = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": sentence})
     pq.write_table(table, folder / part)
 
 
@@ -160,9 +160,9 @@ def test_hash_of_the_inputs_stands_in_the_first_column(
 ) -> None:
     assert inputs_sha256(tmp_path, "nights") == ""
     fields = [{"metadata": metadata}, {"metadata": {"inputs_sha256": "cd"}}]
-    said = None if metadata is None else json.dumps({"fields": fields}).encode()
+    sentence = None if metadata is None else json.dumps({"fields": fields}).encode()
     write(tmp_path, "part-0.parquet", {"name": ["a"]})
-    write(tmp_path, "part-1.parquet", {"name": ["a"]}, said)
+    write(tmp_path, "part-1.parquet", {"name": ["a"]}, sentence)
     assert inputs_sha256(tmp_path, "nights") == expected
 
 

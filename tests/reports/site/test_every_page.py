@@ -133,10 +133,10 @@ def test_pages_have_one_heading_one_main_and_a_skip_link(pages: Pages) -> None:
 def test_pages_describe_themselves(pages: Pages) -> None:
     """A link to a page, pasted elsewhere, shows a title and a sentence; the icon is a file of the site."""
     for path, page in pages.items():
-        said = {meta.get("name") or meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
-        assert said["description"] == said["og:description"], path
-        assert said["description"], path
-        assert said["og:title"], path
+        sentence = {meta.get("name") or meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
+        assert sentence["description"] == sentence["og:description"], path
+        assert sentence["description"], path
+        assert sentence["og:title"], path
         (icon,) = all_of(page, "link", rel="icon")
         assert (path.parent / icon.get("href", "")).is_file()
 

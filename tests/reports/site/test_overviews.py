@@ -78,7 +78,7 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "said"),
+    ("load", "sentence"),
     [
         (
             {"load_at_start": 1.4, "highest_load": 20.25},
@@ -87,11 +87,11 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
         ({}, "2 CPUs"),
     ],
 )
-def test_about_says_how_busy_the_machine_was(load: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_about_says_how_busy_the_machine_was(load: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     """Runs of older suites did not record it."""
     folder = write_small_pages(tmp_path, write_why, runs=[run_row(**load)])
     text = text_of(parse(folder / "why.html"))
-    assert f"Linux x86_64, {said} 0" in text
+    assert f"Linux x86_64, {sentence} 0" in text
 
 
 def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
@@ -152,13 +152,13 @@ def test_published_site_has_a_card_and_badges_to_copy(tmp_path: Path) -> None:
     write_small_tables(tmp_path)
     build_site(*read_tables(tmp_path, pages="https://site.example/kafka/"), tmp_path)
     page = parse(tmp_path / addresses.target_page(NEW))
-    said = {meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
-    assert said["og:url"] == f"https://site.example/kafka/{addresses.target_page(NEW)}"
-    assert said["og:image"] == "https://site.example/kafka/card.png"
+    sentence = {meta.get("property"): meta.get("content") for meta in all_of(page, "meta")}
+    assert sentence["og:url"] == f"https://site.example/kafka/{addresses.target_page(NEW)}"
+    assert sentence["og:image"] == "https://site.example/kafka/card.png"
     assert (tmp_path / "card.png").is_file()
     badge = f"https://site.example/kafka/exports/badges/targets/{NEW}.svg"
     (text,) = [text_of(area) for area in all_of(page, "textarea") if "badges" in text_of(area)]
-    assert text == f"[![Kafka handshake: Apache Kafka 4.4.0]({badge})]({said['og:url']})"
+    assert text == f"[![Kafka handshake: Apache Kafka 4.4.0]({badge})]({sentence['og:url']})"
 
 
 def test_unpublished_site_claims_no_address(small_site: Path) -> None:

@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parents[2] / "vectors" / "same-traffic"
 def test_the_rows_are_the_same() -> None:
     """What differs is said: the log has the user, which the capture cannot know."""
     captured, logged = ObservedRequests(), ObservedRequests()
-    said = read_captures([FOLDER / "requests.pcap"], captured)
+    sentence = read_captures([FOLDER / "requests.pcap"], captured)
     read_request_logs([FOLDER / "requests.log"], logged)
     assert {each.principal for each in logged.clients} == {"User:ANONYMOUS"}
     without_user = [(replace(client, principal=None), logged.requests(client)) for client in logged.clients]
@@ -42,7 +42,7 @@ def test_the_rows_are_the_same() -> None:
     }
     assert captured.tables == logged.tables
     assert [len(each) for each in logged.tables.values()] == [61]
-    assert any("which user" in each for each in said)
+    assert any("which user" in each for each in sentence)
 
 
 def test_the_proxy_sees_the_same() -> None:

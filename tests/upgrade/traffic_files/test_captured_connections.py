@@ -188,9 +188,9 @@ def test_responses_prove_what_follows_a_hole(turns: list[Turn], missing: int, co
     """After a missing request, two responses to requests from after it are needed; what came before proves nothing."""
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert segments.pop(missing).data
-    observed, said = read(segments)
+    observed, text = read(segments)
     assert kinds(observed)[3, 9] == counted
-    (sentence,) = said
+    (sentence,) = text
     assert sentence.startswith("requests left out because no response")
     assert sentence.endswith(f": {left_out}")
 
@@ -217,8 +217,8 @@ def test_a_payload_may_look_like_tls() -> None:
     turns = [exchanged(0), (request(3, 9, 1, body=body), response(1)), exchanged(2)]
     segments = Conversation().turns(*turns, segment_bytes=50).segments
     assert [each.data[:3] for each in segments].count(b"\x16\x03\x01") == 1
-    observed, said = read(segments)
-    assert (kinds(observed), said) == ({(3, 9): 3}, [])
+    observed, text = read(segments)
+    assert (kinds(observed), text) == ({(3, 9): 3}, [])
 
 
 def test_whether_a_client_asks_is_unknown_after_a_hole() -> None:
@@ -226,8 +226,8 @@ def test_whether_a_client_asks_is_unknown_after_a_hole() -> None:
     turns = [exchanged(number) for number in range(4)]
     segments = Conversation().turns(*turns, segment_bytes=FRAME_BYTES).segments
     assert segments.pop(2).data
-    observed, said = read(segments)
-    assert (observed.clients, observed.asks(SHOP), said) == ((SHOP,), None, [])
+    observed, text = read(segments)
+    assert (observed.clients, observed.asks(SHOP), text) == ((SHOP,), None, [])
 
 
 def test_a_half_closed_connection_is_read_on() -> None:
@@ -259,9 +259,9 @@ def test_an_unproved_request_counts_only_from_the_beginning(
     refused: list[Segment],
 ) -> None:
     """Bytes to a known broker that no response proves are a request only if a connection began with them."""
-    observed, said = read([*refused, *WHOLE.segments])
+    observed, text = read([*refused, *WHOLE.segments])
     assert kinds(observed) == SEEN
-    assert len(said) == 1
+    assert len(text) == 1
 
 
 def test_the_longest_table_is_kept() -> None:
@@ -287,8 +287,8 @@ def test_kinds_of_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one connection only so many kinds of requests are counted; the others are said to be left out."""
     monkeypatch.setattr(captured_connection, "MAX_KINDS", 2)
     turns = [exchanged(number, api_version=number) for number in range(4)]
-    observed, said = read(Conversation().turns(*turns).segments)
-    assert (len(kinds(observed)), [each.rpartition(": ")[2] for each in said]) == (2, ["2"])
+    observed, text = read(Conversation().turns(*turns).segments)
+    assert (len(kinds(observed)), [each.rpartition(": ")[2] for each in text]) == (2, ["2"])
 
 
 def test_the_one_that_is_silent_for_longest_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,5 +348,5 @@ def test_a_file_of_interfaces_may_end_anywhere(tmp_path: Path, rest: bytes) -> N
     path = _interfaces(tmp_path / "a.pcapng", pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + rest)
     observed = ObservedRequests()
-    *_, said = read_captures([path], observed)
-    assert (kinds(observed), said) == (SEEN, "captures that end in the middle of a packet: 1")
+    *_, text = read_captures([path], observed)
+    assert (kinds(observed), text) == (SEEN, "captures that end in the middle of a packet: 1")

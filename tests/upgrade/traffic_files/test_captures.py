@@ -99,8 +99,8 @@ def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     path = write_capture(tmp_path / "a.pcap", [arp, *packets, b"\0"], pcap.DLT_EN10MB)
     observed = ObservedRequests()
-    *_, said = read_captures([path], observed)
-    assert (kinds(observed), said.rpartition(": ")[2]) == (SEEN, "2")
+    *_, sentence = read_captures([path], observed)
+    assert (kinds(observed), sentence.rpartition(": ")[2]) == (SEEN, "2")
 
 
 @pytest.mark.parametrize("snaplen", [96, 128, 1000])
@@ -111,9 +111,9 @@ def test_a_capture_of_beginnings_is_enough(tmp_path: Path, snaplen: int) -> None
     packets = [link_packet(network_packet(each), pcap.DLT_EN10MB) for each in segments]
     path = write_capture(tmp_path / "a.pcap", packets, pcap.DLT_EN10MB, snaplen=snaplen)
     observed = ObservedRequests()
-    said = read_captures([path], observed)
+    sentence = read_captures([path], observed)
     assert kinds(observed) == {(3, 9): 9}
-    assert any("captured in part" in each for each in said) == (snaplen < 600)
+    assert any("captured in part" in each for each in sentence) == (snaplen < 600)
 
 
 def test_requests_that_are_cut_too_early_are_said() -> None:
@@ -130,8 +130,8 @@ def test_a_capture_may_end_anywhere(tmp_path: Path) -> None:
     path = write_capture(tmp_path / "a.pcap", packets, pcap.DLT_RAW)
     path.write_bytes(path.read_bytes() + bytes(7))
     observed = ObservedRequests()
-    *_, said = read_captures([path], observed)
-    assert (kinds(observed), said) == (SEEN, "captures that end in the middle of a packet: 1")
+    *_, sentence = read_captures([path], observed)
+    assert (kinds(observed), sentence) == (SEEN, "captures that end in the middle of a packet: 1")
 
 
 def test_a_connection_may_go_on_in_the_next_file(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ CAPTURE, LOG = FOLDER / "requests.pcap", FOLDER / "requests.log"
 def test_all_files_are_read() -> None:
     """The requests of a capture and of a log are put together, and what neither can show is said."""
     observed = ObservedRequests()
-    said = read_files(TrafficFiles(captures=[CAPTURE], request_logs=[LOG]), observed)
+    sentence = read_files(TrafficFiles(captures=[CAPTURE], request_logs=[LOG]), observed)
     assert {each.principal for each in observed.clients} == {None, "User:ANONYMOUS"}
-    assert {*captures.LIMITS, *request_logs.LIMITS} <= {*said}
+    assert {*captures.LIMITS, *request_logs.LIMITS} <= {*sentence}
     assert observed.versions_of_all[0] == (0, 11)
 
 

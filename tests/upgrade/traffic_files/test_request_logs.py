@@ -129,9 +129,9 @@ def test_what_was_not_read_is_said(tmp_path: Path) -> None:
     broken = ENTRIES["1.0"][0].replace(b"clientId=named", b"clientId=two\nlines")
     path = written(tmp_path / "requests.log", b"started", FORWARDED, broken, ENTRIES["0.11"][0])
     observed = ObservedRequests()
-    said = read_request_logs([path], observed)
-    assert said[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
-    assert [each.rpartition(": ")[2] for each in said[len(LIMITS) + 1 :]] == ["1", "1", "2"]
+    sentence = read_request_logs([path], observed)
+    assert sentence[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
+    assert [each.rpartition(": ")[2] for each in sentence[len(LIMITS) + 1 :]] == ["1", "1", "2"]
     assert observed.tables == {}
 
 
@@ -199,9 +199,9 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
         yield
         count()
 
-    said = follow_request_logs([path, archived], observed, _Moments(moments()), lambda: None)
+    sentence = follow_request_logs([path, archived], observed, _Moments(moments()), lambda: None)
     assert seen == [1, 2, 3, 4, 5, 6]
-    assert said == [*LIMITS]
+    assert sentence == [*LIMITS]
 
 
 LATER = LoggedRequest(3, 9, "shop", "10.0.0.7", "User:a")
