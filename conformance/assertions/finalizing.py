@@ -8,21 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from conformance.assertions.clause_ids import EVERY_ADVERTISED_VERSION_SERVED
-from conformance.assertions.decoding import decode_answer, payload_of
-from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, Unjudged
-from conformance.assertions.other_apis import advertised_table, ask_anyhow
-from fixtures.artefacts.schema_jars import api_catalogue
+from conformance.assertions.decoding import decode_answer
+from conformance.assertions.errors import Unjudged
+from conformance.assertions.other_apis import advertised_table, newest_response
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from reference_model.profiles.profile import IMPLEMENTATIONS_WITH_PROFILE, KRAFT, profile_of
-from strategies.minimal_requests import minimal_request
 from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.error_codes import ErrorCode
-from wire.errors import DecodeError
 from wire.exchange import probe_request
-from wire.message_schemas import error_codes_in
 
 FOLLOWS_WITHIN_S = 20.0
 """How long listeners may take to list new levels; measured: 1.5 s for all of them on two busy cores."""
@@ -139,20 +134,8 @@ def _finalize(broker: Broker, levels: Levels, upgrade_type: int) -> set[int]:
     Raises:
         JudgedElsewhere: there is no response, or it does not decode.
     """
-    listed = next(each for each in advertised_table(broker) if each.api_key == UPDATE_FEATURES_KEY)
-    version = min(listed.max_version, max(api_catalogue().versions_of(UPDATE_FEATURES_KEY)))
-    api = api_catalogue().find(UPDATE_FEATURES_KEY, version)
-    assert api is not None
     updates = [
         {"feature": name, "max_version_level": level, "upgrade_type": upgrade_type} for name, level in levels.items()
     ]
-    exchange = ask_anyhow(
-        broker, minimal_request(api, version, values={"feature_updates": updates, "timeout_ms": 10_000})
-    )
-    try:
-        _, response = api.decode_response(payload_of(exchange), version)
-    except (MalformedAnswer, DecodeError) as error:
-        raise JudgedElsewhere(
-            f"UpdateFeatures v{version} is not served (judged by {EVERY_ADVERTISED_VERSION_SERVED}): {error}"
-        ) from error
-    return set(error_codes_in(response, version))
+    _, codes = newest_response(broker, UPDATE_FEATURES_KEY, {"feature_updates": updates, "timeout_ms": 10_000})
+    return {*codes}

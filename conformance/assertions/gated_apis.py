@@ -55,6 +55,12 @@ def missing_feature(broker: Broker, name: str) -> str:
     return f"{gate.feature} {gate.level}" if is_missing else ""
 
 
+def finalized_level(broker: Broker, feature: str) -> int:
+    """Return the level at which a target finalizes a feature; 0 if at none."""
+    _, finalized = _feature_levels(broker)
+    return finalized.get(feature, 0)
+
+
 @functools.lru_cache(maxsize=8)
 def _feature_levels(broker: Broker) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Return the highest supported and the finalized levels by feature; none if they are not known."""

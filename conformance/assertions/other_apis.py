@@ -6,12 +6,14 @@ The schemas come from Kafka's own jars, so a sweep covers exactly the versions t
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.clause_ids import EVERY_ADVERTISED_VERSION_SERVED
 from conformance.assertions.decoding import decode_answer, payload_of
-from conformance.assertions.errors import MalformedAnswer, ResponseFault, Unjudged
+from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault, Unjudged
 from conformance.assertions.gated_apis import missing_feature
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.sendable_apis import is_skipped, request_to
@@ -19,6 +21,7 @@ from fixtures.artefacts.schema_jars import api_catalogue, catalogue_of
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.judging.outcome_texts import what_it_did
+from strategies.minimal_requests import minimal_request
 from strategies.other_apis import build_bare_request
 from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
@@ -210,6 +213,37 @@ def ask_anyhow(broker: Broker, request: Request) -> Exchange:
     return exchange
 
 
+def newest_response(
+    broker: Broker, api_key: int, values: Mapping[str, Any], *, at_most: int | None = None
+) -> tuple[Any, Collection[int]]:
+    """Send a request in the newest version that is listed and described; return the response and its error codes.
+
+    Args:
+        broker: the target.
+        api_key: the key of an API that the table lists.
+        values: the fields that differ from those of the minimal request.
+        at_most: the newest version that is sent; None for any.
+
+    Raises:
+        JudgedElsewhere: there is no such version, no response, or one that does not decode.
+    """
+    (listed,) = (entry for entry in advertised_table(broker) if entry.api_key == api_key)
+    newest = listed.max_version if at_most is None else min(at_most, listed.max_version)
+    catalogue = catalogue_of(broker.target)
+    version = max((each for each in catalogue.versions_of(api_key) if each <= newest), default=-1)
+    api = catalogue.find(api_key, version)
+    if api is None:
+        raise JudgedElsewhere(f"{catalogue.name_of(api_key)} has no version up to v{newest} that a schema describes")
+    exchange = ask_anyhow(broker, minimal_request(api, version, values=values))
+    try:
+        _, response = api.decode_response(payload_of(exchange), version)
+    except (MalformedAnswer, DecodeError) as error:
+        raise JudgedElsewhere(
+            f"{api.name} v{version} is not served (judged by {EVERY_ADVERTISED_VERSION_SERVED}): {error}"
+        ) from error
+    return response, set(error_codes_in(response, version))
+
+
 @functools.lru_cache(maxsize=8)
 def survives_unknown_apis(broker: Broker) -> bool:
     """Return whether a target goes on after a request of an API that does not exist; if not, it is started again."""
@@ -273,14 +307,23 @@ def check_supported(broker: Broker, item: Item) -> Exchange:
 
 
 def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
-    """Request a version; return the exchange and the error codes in its response.
+    """Send the minimal request of a version, see `exchange_and_codes`."""
+    return exchange_and_codes(broker, item, request_to(broker, api_for(broker, item), item.api_version))
+
+
+def exchange_and_codes(broker: Broker, item: Item, request: Request) -> tuple[Exchange, Collection[int]]:
+    """Send a request of a version; return the exchange and the error codes in its response.
+
+    Args:
+        broker: the target.
+        item: the version.
+        request: the request in this version.
 
     Raises:
         Problem: the version gets no response in its own layout, or closes the connection.
         Unjudged: JoinGroup gets none in time; a group may be given longer for others to join it.
     """
     api = api_for(broker, item)
-    request = request_to(broker, api, item.api_version)
     # A client begins with ApiVersions, so it has to be served first on a connection.
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
     exchange = ask(broker, request)

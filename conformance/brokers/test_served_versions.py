@@ -13,6 +13,7 @@ from conformance.brokers.vocabulary import *
 ADVERTISED = Sweep(advertised_items, check_served, is_of_ranges=True)
 OTHER = Sweep(other_items, check_supported, is_of_ranges=True)
 NEIGHBOURING = Sweep(neighbouring_items, check_not_served)
+IN_TRANSACTIONS = Sweep(transactional_items, check_in_transaction)
 UNLISTED = Sweep(unlisted_items, check_unlisted, unlisted_skipped)
 FEW_EXAMPLES = 30
 """Number of examples for a property about a single byte."""
@@ -54,6 +55,15 @@ def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
         note = f"not requested, and listed although a feature that it needs is not finalized: {off}"
         judge.notes(Unjudged(note), steps_to_table(broker))
     OTHER.judge_all(judge, broker)
+
+
+@pytest.mark.swept(checks=[IN_TRANSACTIONS.judge_again])
+@pytest.mark.listeners(PLAINTEXT)
+@pytest.mark.needs("more_than_reading", "sole_node", "transactions")
+@pytest.mark.clause("FEATURES.served-in-transactions")
+def test_listed_versions_are_served_in_transactions(broker: Broker) -> None:
+    """A write in a transaction is served in each listed version; only a level that is not finalized refuses some."""
+    IN_TRANSACTIONS.judge_all(JUDGE.get(), broker)
 
 
 @pytest.mark.swept(checks=[NEIGHBOURING.judge_again])

@@ -124,6 +124,7 @@ from conformance.assertions.related_ids import restricted_ids
 from conformance.assertions.response_order import assert_all_answered, assert_in_order
 from conformance.assertions.sendable_apis import request_to, why_skipped
 from conformance.assertions.served_tables import assert_table, read_in_layout
+from conformance.assertions.served_transactions import check_in_transaction, transactional_items
 from conformance.assertions.superseded import check_not_superseded
 from conformance.assertions.unlisted_apis import (
     MAX_UNANSWERED,

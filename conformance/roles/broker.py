@@ -27,6 +27,7 @@ from conformance.assertions.finalizing import can_finalize
 from conformance.assertions.logins import lists_handshake
 from conformance.assertions.other_apis import lists_other_apis, survives_unknown_apis
 from conformance.assertions.read_only_apis import flexible_items, produce_items, read_only_items
+from conformance.assertions.served_transactions import begins_transactions, is_sole_node_of_suite
 from conformance.assertions.unlisted_apis import unlisted_items
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
@@ -89,6 +90,12 @@ NEEDS_OF_SUITE: Mapping[str, Need[Broker]] = {
         "the suite did not start the target as a release with KRaft, or does not know to which levels it may be raised",
         is_of_suite=True,
     ),
+    "sole_node": Need(
+        is_sole_node_of_suite,
+        "the suite did not start the target, or it is one of several nodes",
+        is_of_suite=True,
+    ),
+    "transactions": Need(begins_transactions, "the target begins no transaction"),
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,
         "the suite cannot read the target's metrics, because of the way the target was started",
