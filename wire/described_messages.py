@@ -23,6 +23,7 @@ from wire.api_keys import (
     METADATA_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
+    UPDATE_FEATURES_KEY,
 )
 from wire.error_codes import ErrorCode
 from wire.message_schemas import Api, api, message_from
@@ -178,6 +179,25 @@ CREATE_TOPICS = api(f"""
                 ReadOnly bool 5+
                 ConfigSource int8 5+ default=-1
                 IsSensitive bool 5+
+    """)
+UPDATE_FEATURES = api(f"""
+    {UPDATE_FEATURES_KEY} UpdateFeatures 0-2 0+
+    request
+        TimeoutMs int32 0+ default=60000
+        FeatureUpdates []FeatureUpdateKey 0+
+            Feature string 0+
+            MaxVersionLevel int16 0+
+            AllowDowngrade bool 0
+            UpgradeType int8 1+ default=1
+        ValidateOnly bool 1+
+    response
+        ThrottleTimeMs int32 0+
+        ErrorCode int16 0+
+        ErrorMessage string 0+ nullable=0+
+        Results []UpdatableFeatureResult 0-1
+            Feature string 0+
+            ErrorCode int16 0+
+            ErrorMessage string 0+ nullable=0+
     """)
 ALTER_CLIENT_QUOTAS = api(f"""
     {ALTER_CLIENT_QUOTAS_KEY} AlterClientQuotas 0-1 1+

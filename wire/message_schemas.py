@@ -25,7 +25,7 @@ from wire.errors import DecodeError
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.header_versions import HEADER_VERSIONS, Layout, Schema, header_version
-from wire.headers import ResponseHeader
+from wire.headers import RequestHeader, ResponseHeader
 from wire.plain_header import PLAIN_CLIENT_ID, PLAIN_CORRELATION_ID, plain_header
 from wire.primitives import TaggedField
 
@@ -211,6 +211,15 @@ class Api:
         header = ResponseHeader(correlation_id=correlation_id)
         header_version = self.response_header_version(api_version)
         return encode(header, version=header_version) + encode(message, version=api_version)
+
+    def decode_request(self, payload: bytes, api_version: int) -> Any:
+        """Decode a request without leaving any bytes over; return its message.
+
+        Raises:
+            DecodeError: the request does not decode. The offsets in a body count from its beginning.
+        """
+        _, body = decode_prefix(RequestHeader, payload, version=self.request_header_version(api_version))
+        return decode(self.request, payload[body:], version=api_version)
 
     def decode_response(self, payload: bytes, api_version: int) -> tuple[int, Any]:
         """Decode a response without leaving any bytes over; return its correlation id and its message.

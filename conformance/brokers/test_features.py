@@ -312,13 +312,31 @@ def test_levels_are_the_same_at_one_epoch(broker: Broker, version: int) -> None:
 
 
 @pytest.mark.listeners(PLAINTEXT)
+@pytest.mark.needs("other_nodes", "features")
+@pytest.mark.clause("FEATURES.same-levels-on-every-node")
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+@example(version=5)
+def test_nodes_have_the_same_levels_at_one_epoch(broker: Broker, version: int) -> None:
+    """Another node of the cluster that names the epoch of the first one finalizes the same features and levels."""
+    assume(version <= broker.max_version)
+    for node in broker.running.other_nodes:
+        assume(version <= broker.sibling(node).max_version)
+        responses = responses_at_one_epoch(broker, node, version)
+        if responses is None:
+            JUDGE.get().leaves_out("responses at different epochs, which prove nothing")
+        else:
+            assert_same_levels(*responses, node)
+
+
+@pytest.mark.listeners(PLAINTEXT)
 @pytest.mark.needs("finalizing")
 @pytest.mark.clause("FEATURES.levels-follow")
 @settings(max_examples=1)
 @given(upgrade_type=st.just(UPGRADE))
 @example(upgrade_type=UPGRADE)
 def test_levels_follow_when_they_are_finalized(broker: Broker, upgrade_type: int) -> None:
-    """With the levels of its release finalized, each listener lists them, at a higher epoch if one rose.
+    """With the levels of its release finalized, each listener and node lists them, at a higher epoch if one rose.
 
     A release at an older level is started again after that.
     """

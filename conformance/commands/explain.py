@@ -11,19 +11,20 @@ import click
 from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.output_console import output_console
+from conformance.mutation.subjects import defects_of
 from proposals import proposals
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
 from reference_model.faults import proxies
-from reference_model.faults.broker import DEFECTS, Defect
+from reference_model.faults.broker import Defect
 from reference_model.faults.planted import Fault
-from reference_model.profiles.profile import REFERENCE
+from reference_model.profiles.profile import OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER, REFERENCE
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
 PROPERTIES = (Path(__file__).parent.parent, *(each.properties_folder for each in proposals()))
 """The folders of the properties of the suite, and of proposals."""
 PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
-    REFERENCE: DEFECTS,
+    **{model: defects_of(model) for model in (REFERENCE, OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)},
     MODEL: client_faults.FAULTS,
     MODEL_PROXY: proxies.FAULTS,
     **{each.model: each.load(each.faults) for each in proposals() if each.model},

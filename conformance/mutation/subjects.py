@@ -21,7 +21,7 @@ from conformance.mutation.properties import (
 )
 from conformance.roles.client_needs import unmet_need
 from fixtures.client.patience import Patience
-from fixtures.launchers.built_in import reference_targets
+from fixtures.registry.reference import reference_target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory import (
@@ -39,7 +39,13 @@ from reference_model.faults.broker import DEFECTS, Defect
 from reference_model.faults.planted import Fault
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import NEWEST_RELEASE, REFERENCE, usual_quorum
+from reference_model.profiles.profile import (
+    NEWEST_RELEASE,
+    OLDER_REFERENCE,
+    OLDER_REFERENCE_CLUSTER,
+    REFERENCE,
+    usual_quorum,
+)
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
 BrokerWith = Callable[[str], Broker]
@@ -81,11 +87,16 @@ class Subject:
 @functools.cache
 def broker_with(defect: str, *, release: str = NEWEST_RELEASE) -> InMemoryBroker:
     """Return the reference broker of a release with a defect, or the plain one for an empty name."""
-    targets = {target.id: target for target in reference_targets()}
-    target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
+    target = reference_target(f"{REFERENCE}+{defect}" if defect else REFERENCE)
     tampering = DEFECTS[defect].tampering if defect else None
     of_release = dataclasses.replace(target, release=release, quorum=usual_quorum(release))
     return _in_memory(in_memory_target(of_release, tampering))
+
+
+def older_broker_with(model: str, defect: str) -> InMemoryBroker:
+    """Return a reference broker at an older level with a defect, or the plain one for an empty name."""
+    target = reference_target(f"{model}+{defect}" if defect else model)
+    return _in_memory(in_memory_target(target, DEFECTS[defect].tampering if defect else None))
 
 
 def _in_memory(target: InMemoryTarget) -> InMemoryBroker:
@@ -95,7 +106,12 @@ def _in_memory(target: InMemoryTarget) -> InMemoryBroker:
 
 def reference_broker(with_defect: BrokerWith = broker_with) -> Subject:
     """Return the reference broker as a subject; its brokers are in memory unless others are given."""
-    return _of_broker(REFERENCE, DEFECTS, all_properties, with_defect, is_judged_over_tcp=True)
+    return _of_broker(REFERENCE, defects_of(REFERENCE), all_properties, with_defect, is_judged_over_tcp=True)
+
+
+def defects_of(model: str) -> Mapping[str, Defect]:
+    """Return what is planted in a reference broker, by name."""
+    return {name: each for name, each in DEFECTS.items() if each.model == model}
 
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:
@@ -175,6 +191,17 @@ SUBJECTS: Mapping[str, Subject] = {
         # Another one is its upstream.
         on_every_listener=False,
     ),
+    **{
+        model: _of_broker(
+            model,
+            defects_of(model),
+            all_properties,
+            functools.cache(functools.partial(older_broker_with, model)),
+            # What they differ in is judged from their first listener.
+            on_every_listener=False,
+        )
+        for model in (OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
+    },
     **{
         each.model: _of_broker(
             each.model,

@@ -90,6 +90,11 @@ NEEDS_OF_SUITE: Mapping[str, Need[Broker]] = {
         "the suite did not start the target as a release with KRaft, or does not know to which levels it may be raised",
         is_of_suite=True,
     ),
+    "other_nodes": Need(
+        lambda broker: bool(broker.running.other_nodes),
+        "the suite knows no other node of the target's cluster",
+        is_of_suite=True,
+    ),
     "sole_node": Need(
         is_sole_node_of_suite,
         "the suite did not start the target, or it is one of several nodes",

@@ -14,6 +14,12 @@ CONTROLLER = "controller"
 UPSTREAM = "upstream"
 """Not a listener of a target: the upstream of a proxy, which properties ask as well."""
 
+
+def other_node(node_id: int) -> str:
+    """Return how properties name the plaintext listener of another node of a target's cluster."""
+    return f"node_{node_id}"
+
+
 BROKER_LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, SASL_SSL)
 CONTROLLER_LISTENER_OF = {
     PLAINTEXT: CONTROLLER,

@@ -35,6 +35,8 @@ FOLDER = files("reference_model") / "profiles"
 """Folder of the profile files; on a Spark cluster it may be inside an archive."""
 APACHE_KAFKA = "apache-kafka"
 REFERENCE = "reference"
+REFERENCE_CLUSTER = "reference-cluster"
+"""The reference broker with a second node."""
 KIP_TEXT = "kip-text"
 IMPLEMENTATIONS_WITH_PROFILE = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile of their own; for others a PIN is only informational."""
@@ -43,6 +45,9 @@ ZOOKEEPER = "zookeeper"
 BROKER = "broker"
 AT_LEVEL = "-at-"
 """Stands in the id of a target between a release and the older line at whose levels its storage is formatted."""
+OLDER_REFERENCE = f"{REFERENCE}{AT_LEVEL}3.9"
+OLDER_REFERENCE_CLUSTER = f"{REFERENCE_CLUSTER}{AT_LEVEL}3.9"
+"""The reference brokers in which faults are planted that only older levels show. At 3.9 transaction.version is 0."""
 
 
 class ProfileError(Exception):
@@ -374,13 +379,16 @@ def profile_of_target(
     elif quorum is None and target.endswith(f"-{ZOOKEEPER}"):
         quorum = ZOOKEEPER
     own = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
-    level = level_in(target) if implementation == APACHE_KAFKA else ""
+    level = level_in(target) if implementation in IMPLEMENTATIONS_WITH_PROFILE else ""
     return profile_of(release, quorum=quorum, listener=listener, follows=follows or own, level=level)
 
 
 def level_in(target: str) -> str:
-    """Return the level in the id of a release: "3.9" for "apache-kafka-4.4.0-at-3.9"; empty if it has none."""
-    return target.partition(AT_LEVEL)[2]
+    """Return the level in the id of a target: "3.9" for "apache-kafka-4.4.0-at-3.9"; empty if it has none.
+
+    A planted defect may follow it.
+    """
+    return target.partition(AT_LEVEL)[2].partition("+")[0]
 
 
 @functools.cache

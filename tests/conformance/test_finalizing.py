@@ -7,21 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.assertions import finalizing
+from conformance.assertions.decoding import decode_answer
 from conformance.assertions.errors import Unjudged
-from conformance.assertions.finalizing import assert_levels_follow, assert_raised, can_finalize, levels_of_release
+from conformance.assertions.finalizing import (
+    assert_levels_follow,
+    assert_raised,
+    can_finalize,
+    levels_in,
+    levels_of_release,
+)
+from conformance.mutation.subjects import older_broker_with
 from fixtures.client.patience import Patience
-from fixtures.client.running_broker import RunningBroker
-from fixtures.registry.targets import select_targets
-from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
+from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.faults.broker import DEFECTS
-from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
 from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.api_versions import ApiVersionsResponse, FinalizedFeatureKey
 from wire.error_codes import ErrorCode
+from wire.exchange import probe_request
 
 UPGRADE = 1
 
@@ -45,10 +50,10 @@ def broker_that(*names: str) -> InMemoryBroker:
     return broker_with(*(DEFECTS[name].tampering for name in names), patience=Patience(100))
 
 
-def at_older_level(running: RunningBroker) -> InMemoryBroker:
-    """Return the plaintext listener of a target whose id says that its features are at the levels of an older line."""
-    (old,) = select_targets(["apache-kafka-4.4.0-at-3.9"])
-    return InMemoryBroker(replace(running, target=old), PLAINTEXT, patience=Patience(100))
+def newest_response_of(broker: InMemoryBroker) -> ApiVersionsResponse:
+    """Return the table of a listener."""
+    version = broker.described_version
+    return decode_answer(broker.exchange(probe_request(version)), api_version=version)
 
 
 def test_levels_that_are_there_already_stay() -> None:
@@ -81,7 +86,7 @@ def test_a_table_that_changes_with_the_levels_is_a_violation(defect: str, messag
     ],
 )
 def test_a_listener_follows(before: ApiVersionsResponse, after: ApiVersionsResponse) -> None:
-    assert_raised("ssl", before, after, NEW)
+    assert_raised("ssl", before, after, NEW, 20)
 
 
 @pytest.mark.parametrize(
@@ -99,20 +104,31 @@ def test_a_listener_that_does_not_follow_is_a_violation(
     before: ApiVersionsResponse, after: ApiVersionsResponse, message: str
 ) -> None:
     with pytest.raises(AssertionError, match=message):
-        assert_raised("ssl", before, after, NEW)
+        assert_raised("ssl", before, after, NEW, 20)
 
 
-def test_one_listener_that_keeps_old_levels_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All listeners are asked, not only that which was sent the new levels."""
-    monkeypatch.setattr(finalizing, "FOLLOWS_WITHIN_S", 0)
-    broker = broker_that()
-    lagging = broker_that("listeners-with-sasl-finalize-lower-levels").running
-    assert isinstance(broker.running, InMemoryTarget)
-    assert isinstance(lagging, InMemoryTarget)
-    served = {**broker.running.served, SASL_PLAINTEXT: lagging.served[SASL_PLAINTEXT]}
-    broker = at_older_level(replace(broker.running, served=served))
-    with pytest.raises(AssertionError, match="sasl_plaintext lists the finalized levels"):
-        assert_levels_follow(broker, UPGRADE)
+@pytest.mark.parametrize("model", ["reference-at-3.9", "reference-cluster-at-3.9"])
+def test_levels_rise_on_every_listener_and_node(model: str) -> None:
+    """Afterwards the target is at its older level again."""
+    broker = older_broker_with(model, "")
+    assert can_finalize(broker)
+    assert assert_levels_follow(broker, UPGRADE) == set()
+    assert levels_in(newest_response_of(broker)) == {"metadata.version": 21}
+
+
+@pytest.mark.parametrize(
+    ("defect", "message"),
+    [
+        ("the-controller-keeps-old-levels", "controller lists the finalized levels .* 21"),
+        ("listeners-with-sasl-leave-out-a-new-level", "sasl_plaintext lists the finalized levels"),
+        ("the-epoch-stays-when-levels-rise", "plaintext names the epoch 0 after 0, although levels rose"),
+        ("the-second-node-keeps-old-levels", "node_2 lists the finalized levels .* 21"),
+    ],
+)
+def test_one_listener_or_node_that_does_not_follow_is_a_violation(defect: str, message: str) -> None:
+    """All of them are asked, not only that which was sent the new levels."""
+    with pytest.raises(AssertionError, match=message):
+        assert_levels_follow(older_broker_with(DEFECTS[defect].model, defect), UPGRADE)
 
 
 def test_other_levels_than_those_of_the_release_are_not_judged() -> None:
@@ -147,7 +163,8 @@ def test_nobody_elses_broker_is_finalized() -> None:
 
 def test_levels_rise_only_where_the_target_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """They stay raised otherwise, and every later property would judge another target."""
-    broker = at_older_level(broker_that().running)
+    broker = older_broker_with("reference-at-3.9", "")
+    monkeypatch.setattr(InMemoryBroker, "can_restart", False)
     assert not can_finalize(broker)
     monkeypatch.setattr(InMemoryBroker, "can_restart", True)
     assert can_finalize(broker)

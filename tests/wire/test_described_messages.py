@@ -27,6 +27,7 @@ from wire.described_messages import (
     CLUSTER_APIS,
     CREATE_TOPICS,
     SASL_APIS,
+    UPDATE_FEATURES,
     cluster_response,
 )
 from wire.error_codes import ErrorCode
@@ -44,7 +45,7 @@ def newest(api: Api) -> int:
     return api.valid_versions.last
 
 
-ADMINISTRATION = (ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS, CREATE_TOPICS)
+ADMINISTRATION = (ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS, CREATE_TOPICS, UPDATE_FEATURES)
 ANSWERED_ONLY = tuple(api for api in DATA_APIS.values() if api.api_key not in TRANSACTION_APIS)
 APIS = (
     *CLUSTER_APIS.values(),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reference_model.broker.model.client_software import ClientSoftware, Counts, Gauge, count
+from reference_model.broker.model.cluster_features import ClusterFeatures
 from reference_model.broker.model.scram import ScramExchange
 from reference_model.broker.model.stages import Pause, Stage, Tampering
 from reference_model.broker.rules.connection_states import (
@@ -47,6 +48,7 @@ class BrokerState:
         recent: the software that was named last, whether or not a connection of it is open.
         opened: how many connections were opened so far.
         memory: data that a planted defect keeps as long as the broker runs.
+        features: the levels that were finalized since the start; all nodes and their listeners share them.
     """
 
     profile: Profile
@@ -59,6 +61,7 @@ class BrokerState:
     recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
     opened: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    features: ClusterFeatures = field(default_factory=ClusterFeatures)
 
     def preferred(self, payload: bytes, state: ConnectionState | None = None) -> Reaction:
         """Return this broker's reaction to a frame, without its planted defect."""

@@ -31,6 +31,7 @@ from reference_model.broker.rules.request_parser import (
 from reference_model.broker.rules.responses import answer_of_other_api, encode_step, response_for
 from reference_model.broker.rules.sasl import answer_to_token, refusal_of_token, token_in
 from wire import primitives
+from wire.api_keys import UPDATE_FEATURES_KEY
 from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import FrameReader, encode_frame
@@ -192,6 +193,8 @@ class BrokerConnection(OpenConnection):
         reaction, header, broker = context.reaction, context.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None
+            if header.api_key == UPDATE_FEATURES_KEY:
+                self._finalize(header, context.payload)
             body = answer_of_other_api(header, reaction.error_code, broker.identity, broker.address)
             correlation_id = primitives.write_int32(header.correlation_id)
             context.answer = encode_frame(correlation_id + body)
@@ -210,8 +213,13 @@ class BrokerConnection(OpenConnection):
                 if announced not in broker.recent:
                     broker.recent.append(announced)
 
+    def _finalize(self, header: ParsedHeader, payload: bytes) -> None:
+        broker = self._broker
+        levels = {each.name: each.max_version_level for each in broker.profile.finalized_features}
+        broker.features.update(payload, header.api_version, levels)
+
     def _answer_api_versions(self, context: RequestContext) -> None:
-        response = response_for(context.reaction, self._broker.profile)
+        response = self._broker.features.listed_in(response_for(context.reaction, self._broker.profile))
         if context.state in SERVING and context.client_id.startswith(THROTTLED_CLIENT_IDS):
             context.pause = Pause(milliseconds=THROTTLE_TIME_MS)
             if context.reaction.response_version > 0:

@@ -19,6 +19,7 @@ from reference_model.faults.broker import (
     listeners,
     model,
     neighbours,
+    older_levels,
     other_apis,
     out_of_step,
     protocol,
@@ -26,6 +27,7 @@ from reference_model.faults.broker import (
     refusals,
     sasl,
     software_metrics,
+    transactions,
     unlisted_apis,
 )
 from reference_model.faults.broker.registry import DEFECTS, Defect

@@ -33,6 +33,7 @@ from reference_model.broker.model.stages import Stage, Tampering
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.profiles.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
+from reference_model.profiles.profile import REFERENCE
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES
 
@@ -50,12 +51,13 @@ class Defect:
     """A planted defect.
 
     Attributes:
-        name: the name after `reference+`.
+        name: the name after the "+" of its target.
         breaks: ids of the clauses that it violates.
         breaks_rarely: ids of further clauses that it violates, by requests too rare to count on: no property has to
             find it for them, and none that does is wrong.
         description: what it does wrong, in one sentence.
         tampering: the stage and the function that implement it.
+        model: the reference broker that it is planted in: "reference", or one at an older level.
     """
 
     name: str
@@ -63,6 +65,12 @@ class Defect:
     description: str
     tampering: Tampering
     breaks_rarely: tuple[str, ...] = ()
+    model: str = REFERENCE
+
+    @property
+    def target(self) -> str:
+        """The id of the target that has it."""
+        return f"{self.model}+{self.name}"
 
 
 Act = Callable[[Any], None]
@@ -74,6 +82,7 @@ def defect(
     every_api: bool = False,
     listeners: Collection[str] = (),
     breaks_rarely: tuple[str, ...] = (),
+    model: str = REFERENCE,
 ) -> Callable[[Act], Act]:
     """Register the decorated function as a defect; its docstring becomes the description.
 
@@ -83,6 +92,7 @@ def defect(
         breaks_rarely: ids of those that it violates by rare requests.
         every_api: whether it also acts on requests of other APIs and on SASL tokens.
         listeners: the listeners on which it acts; all if empty. Ignored with `every_api` and at stages without a frame.
+        model: the reference broker that it is planted in.
     """
 
     def register(act: Act) -> Act:
@@ -93,6 +103,7 @@ def defect(
             breaks=breaks,
             description=(act.__doc__ or "").strip().partition("\n")[0],
             breaks_rarely=breaks_rarely,
+            model=model,
             tampering=Tampering(stage=stage, act=act if always else _on_api_versions(act, listeners)),
         )
         return act
