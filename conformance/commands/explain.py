@@ -11,12 +11,11 @@ import click
 from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import UnknownName, reported_as
 from conformance.commands.output_console import output_console
-from conformance.mutation.subjects import defects_of
 from proposals import proposals
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
 from reference_model.faults import proxies
-from reference_model.faults.broker import Defect
+from reference_model.faults.broker import Defect, defects_of
 from reference_model.faults.planted import Fault
 from reference_model.profiles.profile import OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER, REFERENCE
 from reference_model.proxies.model_proxy import MODEL_PROXY

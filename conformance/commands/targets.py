@@ -14,6 +14,7 @@ from fixtures.registry.targets import Target, load_targets
 from proposals import proposed_brokers
 from reference_model.faults.broker import DEFECTS
 from reference_model.profiles.listeners import USUAL_LISTENERS
+from reference_model.profiles.profile import REFERENCE_CLUSTER
 
 BEFORE_THE_HANDSHAKE = "older than ApiVersions"
 
@@ -58,7 +59,9 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     followed = proposed_brokers()
     for target in reference_targets():
         added = target.id.partition("+")[2]
-        if not added:
+        if target.id == REFERENCE_CLUSTER:
+            rows.append(_row(target, "the reference broker with a second node"))
+        elif not added:
             rows.append(_row(target, "" if defects else hint))
         elif added in followed:
             rows.append(_row(target, f"follows {followed[added].source}, a proposal"))

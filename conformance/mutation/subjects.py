@@ -35,7 +35,7 @@ from fixtures.under_test.in_memory_client import in_memory_client
 from proposals import proposals
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults import clients as client_faults
-from reference_model.faults.broker import DEFECTS, Defect
+from reference_model.faults.broker import DEFECTS, Defect, defects_of
 from reference_model.faults.planted import Fault
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
@@ -107,11 +107,6 @@ def _in_memory(target: InMemoryTarget) -> InMemoryBroker:
 def reference_broker(with_defect: BrokerWith = broker_with) -> Subject:
     """Return the reference broker as a subject; its brokers are in memory unless others are given."""
     return _of_broker(REFERENCE, defects_of(REFERENCE), all_properties, with_defect, is_judged_over_tcp=True)
-
-
-def defects_of(model: str) -> Mapping[str, Defect]:
-    """Return what is planted in a reference broker, by name."""
-    return {name: each for name, each in DEFECTS.items() if each.model == model}
 
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def test_targets_are_listed_one_a_line_in_groups() -> None:
     """`targets` has every file of the registry, Apache Kafka's first and the oldest first, and the reference brokers
     at the end."""
     listed = [line.split()[0] for line in output_of("targets").splitlines()[1:]]
-    references = ["reference", *(f"reference+{name}" for name in proposed_brokers())]
+    references = ["reference", "reference-cluster", *(f"reference+{name}" for name in proposed_brokers())]
     kafka = [target.id for target in load_targets() if target.implementation == "apache-kafka"]
     assert listed[: len(kafka)] == kafka
     assert [each for each in listed if each.startswith("reference")] == references

@@ -30,6 +30,6 @@ from reference_model.faults.broker import (
     transactions,
     unlisted_apis,
 )
-from reference_model.faults.broker.registry import DEFECTS, Defect
+from reference_model.faults.broker.registry import DEFECTS, Defect, defects_of
 
-__all__ = ["DEFECTS", "Defect"]
+__all__ = ["DEFECTS", "Defect", "defects_of"]

@@ -24,7 +24,7 @@ clauses must fail. `MODEL.*` may fail in addition, because every defect departs 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,11 @@ class Defect:
     def target(self) -> str:
         """The id of the target that has it."""
         return f"{self.model}+{self.name}"
+
+
+def defects_of(model: str) -> Mapping[str, Defect]:
+    """Return what is planted in one of the reference brokers, by name."""
+    return {name: each for name, each in DEFECTS.items() if each.model == model}
 
 
 Act = Callable[[Any], None]

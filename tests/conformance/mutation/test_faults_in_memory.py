@@ -43,10 +43,11 @@ from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
 from reference_model.faults.proxies import FAULTS as PROXY_FAULTS
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.profile import REFERENCE
+from reference_model.profiles.profile import OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER, REFERENCE
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
 BROKER = SUBJECTS[REFERENCE]
+OF_BROKERS = (REFERENCE, OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
 DEEP = "test_every_negative_version_gets_unsupported_version"
 CLAUSE = "KIP-35.negative-version-gives-35"
 DEFECT = "negative-versions-are-served-as-v0"
@@ -62,7 +63,7 @@ def test_every_fault_of_a_model_is_judged_in_memory(name: str) -> None:
 
 def test_quick_bystanders_meet_properties_of_other_clauses() -> None:
     """Neighbouring properties share the defects that they must not blame, and each defect meets some property."""
-    names, defects = list(judged_in_memory(BROKER)), list(DEFECTS)
+    names, defects = list(judged_in_memory(BROKER)), list(BROKER.faults)
     parts = [
         bystanders(BROKER, defects, names[0], index=index, share=QUICK_BYSTANDER_SHARE)
         for index in range(QUICK_BYSTANDER_SHARE)
@@ -122,7 +123,10 @@ def test_patterns_choose_defects_and_faults() -> None:
     both = selected_planted(["tags-descend", NULL_TABLE])
     assert both == {**nothing, REFERENCE: ["tags-descend"], MODEL: [NULL_TABLE]}
     assert selected_planted(["*-table-*"])[MODEL]
-    assert selected_planted(["*"])[REFERENCE] == list(DEFECTS)
+    assert selected_planted(["*"])[REFERENCE] == list(BROKER.faults)
+    older = selected_planted(["reference-at-3.9+*"])
+    assert older == {**nothing, OLDER_REFERENCE: list(SUBJECTS[OLDER_REFERENCE].faults)}
+    assert {*DEFECTS} == {name for model in OF_BROKERS for name in SUBJECTS[model].faults}
     with pytest.raises(UnknownName, match="no fault of model matches 'nothing'"):
         selected_planted(["model+nothing"])
     with pytest.raises(UnknownName):
