@@ -1,7 +1,8 @@
-"""Writes to a target in transactions, in each version of Produce and TxnOffsetCommit that it lists.
+"""Writes to a target in transactions, in each version that it lists.
 
-Up to the versions that transaction V2 (KIP-890, Part 2) adds, the partition or group is added to the transaction first.
-From those on the request adds it, which is the function that a level of `transaction.version` switches on.
+The versions are those of Produce and TxnOffsetCommit. Before those of transaction V2 (KIP-890, Part 2), the partition or
+group is added to the transaction first. From these on the request adds it, which a level of `transaction.version`
+switches on.
 """
 
 from __future__ import annotations

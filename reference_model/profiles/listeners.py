@@ -15,11 +15,6 @@ UPSTREAM = "upstream"
 """Not a listener of a target: the upstream of a proxy, which properties ask as well."""
 
 
-def other_node(node_id: int) -> str:
-    """Return how properties name the plaintext listener of another node of a target's cluster."""
-    return f"node_{node_id}"
-
-
 BROKER_LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, SASL_SSL)
 CONTROLLER_LISTENER_OF = {
     PLAINTEXT: CONTROLLER,
@@ -50,6 +45,11 @@ HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LIS
 that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
 CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
 """Those that require a certificate of the client."""
+
+
+def other_node(node_id: int) -> str:
+    """Return how properties name the plaintext listener of another node of a target's cluster."""
+    return f"node_{node_id}"
 
 
 def first_but_for_tls(listener: str, listeners: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""The bytes of a batch with one record; the literal was accepted by a broker of release 4.4.0."""
+"""The bytes of a batch with one record, as a broker of 4.4.0 accepts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finalized features of the reference broker, which all nodes of its cluster and their listeners share."""
+"""The finalized features that all nodes of a cluster and their listeners share."""
 
 from __future__ import annotations
 
