@@ -1,7 +1,7 @@
 """Writes to a target in transactions, in each version that it lists.
 
-The versions are those of Produce and TxnOffsetCommit. Before those of transaction V2 (KIP-890, Part 2), the partition or
-group is added to the transaction first. From these on the request adds it, which a level of `transaction.version`
+The versions are those of Produce and TxnOffsetCommit. Before those of transaction V2 (KIP-890, Part 2), the partition
+or group is added to the transaction first. From these on the request adds it, which a level of `transaction.version`
 switches on.
 """
 
