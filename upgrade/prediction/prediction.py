@@ -15,12 +15,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from reference_model.clients.rules.transaction_versions import (
+    FIRST_LEVEL_OF_V2,
+    LAST_END_TXN_BEFORE_V2,
+    NEWEST_BEFORE_V2,
+    TRANSACTION_VERSION,
+)
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.release_tables import missing_feature
 from reference_model.profiles.version_tables import Ranges
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.releases import Release
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, END_TXN_KEY, TXN_OFFSET_COMMIT_KEY
 
 
 class PredictedOutcome(StrEnum):
@@ -34,6 +40,11 @@ class PredictedOutcome(StrEnum):
 WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOutcome.WORKS)
 
 
+_ONLY_IN_TRANSACTIONS = {
+    END_TXN_KEY: LAST_END_TXN_BEFORE_V2,
+    TXN_OFFSET_COMMIT_KEY: NEWEST_BEFORE_V2[TXN_OFFSET_COMMIT_KEY],
+}
+"""The newest versions that need no transaction V2, of requests that are sent in transactions alone, by API key."""
 _NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
 
 
@@ -113,6 +124,7 @@ def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges,
             if not release.serves(api_key, version)
         ]
         decisions += _disabled(api_key, versions_of_api, release)
+        decisions += _beyond_level(api_key, versions_of_api, release)
     reason = ""
     if observed.of(client).missed_requests:
         reason = "it sent requests that could not be read"
@@ -161,6 +173,25 @@ def _disabled(api_key: int, seen: Sequence[int], release: Release) -> list[Decis
         return []
     sentence = f"is listed, but works only with the feature {feature}, which the release does not enable by itself"
     return [_unsure(api_key, served[-1], sentence)]
+
+
+def _beyond_level(api_key: int, seen: Sequence[int], release: Release) -> list[Decision]:
+    """Return what stands in the way of a client in whose transactions a version needs transaction V2 (KIP-890).
+
+    Only these requests show that: Produce in a version that needs it in transactions may be none of one.
+    """
+    newest = _ONLY_IN_TRANSACTIONS.get(api_key)
+    levels = {each.name: each.max_version_level for each in release.profile.finalized_features}
+    if newest is None or levels.get(TRANSACTION_VERSION, 0) >= FIRST_LEVEL_OF_V2:
+        return []
+    beyond = [each for each in seen if each > newest and release.serves(api_key, each)]
+    if not beyond:
+        return []
+    sentence = (
+        f"shows transactions that need {TRANSACTION_VERSION} {FIRST_LEVEL_OF_V2}, which the release does not finalize by "
+        "itself; a client that heeds finalized features does without"
+    )
+    return [_unsure(api_key, beyond[-1], sentence)]
 
 
 def _unsure(api_key: int, api_version: int, sentence: str) -> Decision:

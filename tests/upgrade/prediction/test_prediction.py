@@ -15,6 +15,7 @@ CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
 """What a broker of release 3.9 lists of some APIs."""
 ASKS, PRODUCE, FETCH, METADATA, JOIN_GROUP = (18, 3), 0, 1, 3, 11
+INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN, TXN_OFFSET_COMMIT = 22, 24, 26, 28
 
 
 def predicted(
@@ -194,3 +195,23 @@ def test_a_release_at_an_old_level_refuses_what_its_features_gate() -> None:
     assert release_named("apache-kafka-4.4.0-at-3.9").refused_since(FETCH, 3) == "4.0"
     with pytest.raises(NoSuchRelease, match=r"cannot run at level '2\.8'; it can at 3\.3"):
         release_named("apache-kafka-4.4.0-at-2.8")
+
+
+@pytest.mark.parametrize(
+    ("requests", "outcome"),
+    [
+        # As franz-go 1.19.1, which fails there, and kafka-clients 4.4.0, which does not, send them to 4.4.0.
+        pytest.param([(PRODUCE, 12), (INIT_PRODUCER_ID, 5), (END_TXN, 5)], CANNOT_SAY, id="transactions-v2"),
+        pytest.param([(TXN_OFFSET_COMMIT, 5)], CANNOT_SAY, id="offsets-in-transactions-v2"),
+        # As kafka-clients 4.4.0 sends them to 4.4.0 at the levels of 3.9.
+        pytest.param([(PRODUCE, 11), (INIT_PRODUCER_ID, 5), (ADD_PARTITIONS, 3), (END_TXN, 4)], WORKS, id="before-v2"),
+        pytest.param([(PRODUCE, 13)], WORKS, id="no-transaction"),
+    ],
+)
+def test_transactions_v2_leave_open_what_a_client_does_at_an_old_level(
+    requests: list[tuple[int, int]], outcome: PredictedOutcome
+) -> None:
+    old = predicted(ASKS, *requests, release="apache-kafka-4.4.0-at-3.9")
+    assert old.outcome is outcome
+    assert all("transaction.version 2" in each.sentence for each in old.decisions)
+    assert predicted(ASKS, *requests).outcome is WORKS
