@@ -28,6 +28,12 @@ from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequest
 from upgrade.prediction.releases import Release
 from wire.api_keys import API_VERSIONS_KEY, END_TXN_KEY, TXN_OFFSET_COMMIT_KEY
 
+_ONLY_IN_TRANSACTIONS = {
+    END_TXN_KEY: LAST_END_TXN_BEFORE_V2,
+    TXN_OFFSET_COMMIT_KEY: NEWEST_BEFORE_V2[TXN_OFFSET_COMMIT_KEY],
+}
+"""The newest versions that need no transaction V2, of requests that are sent in transactions alone, by API key."""
+
 
 class PredictedOutcome(StrEnum):
     """What becomes of a client with another release."""
@@ -40,11 +46,6 @@ class PredictedOutcome(StrEnum):
 WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOutcome.WORKS)
 
 
-_ONLY_IN_TRANSACTIONS = {
-    END_TXN_KEY: LAST_END_TXN_BEFORE_V2,
-    TXN_OFFSET_COMMIT_KEY: NEWEST_BEFORE_V2[TXN_OFFSET_COMMIT_KEY],
-}
-"""The newest versions that need no transaction V2, of requests that are sent in transactions alone, by API key."""
 _NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
 
 

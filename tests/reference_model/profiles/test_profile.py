@@ -510,5 +510,7 @@ def test_a_target_has_the_level_in_its_id() -> None:
         "apache-kafka-4.4.0-at-3.9", APACHE_KAFKA, "4.4.0", listener="plaintext"
     ).finalized_features
     assert (only.name, only.max_version_level) == ("metadata.version", 21)
+    planted = profile_of_target("reference-at-3.9+some-defect", "reference", "4.4.0", listener="plaintext")
+    assert planted.finalized_features == (only,)
     other = profile_of_target("kafka-build-4.4.0-at-work", "kafka-build", "4.4.0", listener="plaintext")
     assert other.finalized_features == profile_of("4.4.0").finalized_features
