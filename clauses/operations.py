@@ -89,6 +89,7 @@ class Operation:
         option: the name of the option that the client is started with; empty for none.
         driver: what the operation is called in drivers; empty if it is their usual one, to fetch metadata.
         is_about_all: whether it is what the client does in all its other operations that are not rerouted.
+        codec: the codec in which its records are written, in every release; empty if that is not said.
     """
 
     what: str
@@ -99,6 +100,7 @@ class Operation:
     option: str = ""
     driver: str = ""
     is_about_all: bool = False
+    codec: str = ""
 
 
 def _rerouted(what: str, option: str = "", driver: str = "") -> Operation:
@@ -118,6 +120,12 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             "writes a record, which the broker confirms with an offset",
             _WRITES,
             api_key=PRODUCE_KEY,
+        ),
+        "compressed-produce": Operation(
+            "writes a record that is compressed with gzip, which the broker confirms with an offset",
+            _WRITES,
+            api_key=PRODUCE_KEY,
+            codec="gzip",
         ),
         "consume": Operation("reads the record that it has written", _READS, api_key=FETCH_KEY),
         "consume-partitions": Operation(

@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "learn": _listed("learn", "Learn how connections behave, and compare with the model."),
         "life": _listed("life", "Judge nodes while they start, have no quorum, and end."),
         "limits": _listed("limits", "Judge what a broker does at the limits that operators set."),
+        "needs": _listed("needs", "Measure which versions clients need, also unsent ones."),
         "changes": _listed("changes", "Find the releases that began to treat bytes differently."),
     },
     "Read results": {

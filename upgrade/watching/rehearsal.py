@@ -15,8 +15,10 @@ from dataclasses import replace
 from reference_model.broker.rules.api_versions import reactions_of_broker
 from reference_model.broker.rules.reaction import Identity, Reaction
 from reference_model.broker.rules.responses import response_for
+from reference_model.profiles.cut_tables import cut_entries
 from reference_model.profiles.java_requests import is_sent_by_clients
 from reference_model.profiles.profile import RECORDED_RELEASES, profile_of
+from reference_model.profiles.version_tables import ranges_of
 from upgrade.prediction.releases import Release
 from upgrade.watching.request_head import RequestHead
 from wire.api_keys import API_VERSIONS_KEY
@@ -92,12 +94,12 @@ class Rehearsal:
 
     def _shared(self, listed: ApiVersionsResponse) -> ApiVersionsResponse:
         """Return the versions that broker and release both list; features only if the release has some."""
-        own = {each.api_key: each for each in self._release.profile.api_keys}
-        own[API_VERSIONS_KEY] = self._release.profile.own_range
+        own = self._release.profile.own_range
         listed = replace(listed, unknown_tagged_fields=(), tag_order=())
         if not self._release.profile.supported_features:
             listed = replace(listed, supported_features=(), finalized_features=(), finalized_features_epoch=-1)
-        return replace(listed, api_keys=tuple(_shared(listed.api_keys, own)))
+        cut = cut_entries(listed.api_keys, ranges_of(self._release.profile.api_keys))
+        return replace(listed, api_keys=tuple(own if each.api_key == API_VERSIONS_KEY else each for each in cut))
 
     def _shares_none(self, listed: ApiVersion) -> bool:
         served = self._release.served(listed.api_key)
@@ -118,23 +120,6 @@ def _is_sent_by_clients(api_key: int, *, up_to: int) -> bool:
         if any(each.api_key == api_key and each.max_version <= up_to for each in profile_of(release).api_keys)
     ]
     return is_sent_by_clients(api_key, until=until[-1] if until else "")
-
-
-def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[ApiVersion]:
-    """Return a table's entries, each cut to the versions that the release lists too.
-
-    The entry of ApiVersions has the release's own range.
-    """
-    entries = []
-    for each in listed:
-        if each.api_key == API_VERSIONS_KEY:
-            entries.append(own[API_VERSIONS_KEY])
-        elif each.api_key in own:
-            lowest = max(each.min_version, own[each.api_key].min_version)
-            highest = min(each.max_version, own[each.api_key].max_version)
-            if lowest <= highest:
-                entries.append(replace(each, min_version=lowest, max_version=highest))
-    return entries
 
 
 def _close(payload: bytes) -> None:

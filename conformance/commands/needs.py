@@ -1,0 +1,220 @@
+"""`needs`: which versions do the operations of clients need?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from clauses.exit_statuses import NOT_JUDGED
+from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
+from conformance.commands.options import form_option
+from conformance.commands.output_console import output_console, status_line
+from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench
+from conformance.needs.measuring import needs_of
+from fixtures.client.running_broker import RunningBroker
+from fixtures.client_processes.installation import DriverCommand, installed
+from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
+from fixtures.launchers import launch
+from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.foreign_clients import ClientCommand, foreign_client
+from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, PlayPool
+from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.release_tables import table_of_profile
+from reference_model.profiles.version_tables import served_ranges
+from reports.client_needs.needs import ClientNeeds, OperationNeeds
+from reports.client_needs.needs_document import needs_document
+from reports.client_needs.needs_json import as_json
+from reports.document.markdown_form import markdown
+from reports.document.terminal_form import show_document
+from reports.site.document_page import write_document_page
+from reports.wording.escaping import printable
+from upgrade.prediction.releases import NoSuchRelease, Release, recorded_targets, release_named
+
+RELEASE = "apache-kafka-3.9.2"
+"""The newest release that serves the old versions of everything."""
+
+
+@click.command()
+@click.argument("clients", metavar="CLIENT...", nargs=-1)
+@click.option(
+    "--client-cmd",
+    metavar="COMMAND",
+    help="any program that connects to a broker, 'prog {bootstrap} {timeout}': with a scripted broker",
+)
+@click.option(
+    "--broker",
+    "release",
+    default=RELEASE,
+    show_default=True,
+    metavar="RELEASE",
+    help="the release whose table is cut",
+)
+@click.option(
+    "--scripted", is_flag=True, help="fetch metadata from a scripted broker, and start no release; no other operation"
+)
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    metavar="NAME",
+    help="measure this operation; repeatable; default: all that the client has",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=PLAYS_AT_A_TIME,
+    show_default="four per core",
+    help="how many processes of the client run at the same time",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="write needs.json, needs.md and a page",
+)
+@form_option("text", "markdown", "json", meaning="how it is printed")
+def needs(
+    clients: tuple[str, ...],
+    client_cmd: str | None,
+    release: str,
+    scripted: bool,
+    operations: tuple[str, ...],
+    jobs: int,
+    out: Path | None,
+    form: str,
+) -> None:
+    """Measure which versions clients need, also unsent ones.
+
+    A CLIENT is an id or a glob that `kafka-conformance clients` lists. Each of its operations is tried again and again
+    with a real broker behind a proxy that takes versions away: the oldest or the newest ones of one API, or the API. A
+    hidden need is a version or an API that the client never sends, and without which it gives something up.
+
+    The exit status is 0, and 10 if an operation could not be measured.
+    """
+    chosen = _chosen(clients, client_cmd)
+    _check_operations(chosen, operations, scripted=scripted)
+    folder = _folder(out)
+    with reported_as(CouldNotTell, HarnessError), closing(PlayPool(jobs)) as pool:
+        commands = {each.id: installed(each) for each in chosen}
+        measured = [
+            *_with_scripted(
+                [each for each in chosen if scripted or not each.operations], commands, pool, operations, jobs
+            ),
+            *_with_release(
+                [each for each in chosen if each.operations and not scripted], release, commands, pool, operations, jobs
+            ),
+        ]
+    document = needs_document(measured)
+    content = json.dumps(as_json(measured), indent=1)
+    if folder is not None:
+        (folder / "needs.json").write_text(f"{content}\n", encoding="utf-8")
+        (folder / "needs.md").write_text(markdown(document), encoding="utf-8")
+        write_document_page(folder, document)
+    if form == "json":
+        click.echo(content)
+    elif form == "markdown":
+        click.echo(markdown(document), nl=False)
+    else:
+        show_document(output_console(), document)
+    if any(operation.inconclusive for each in measured for operation in each.operations):
+        raise SystemExit(NOT_JUDGED)
+
+
+def _chosen(patterns: Sequence[str], client_cmd: str | None) -> tuple[Client, ...]:
+    if not patterns and client_cmd is None:
+        raise click.UsageError("name a client that `kafka-conformance clients` lists, or give --client-cmd")
+    with (
+        reported_as(InvalidFile, InvalidTargetFile),
+        reported_as(UnknownName, UnknownClient, InvalidClientCommand),
+    ):
+        found = select_clients(patterns, RINGS)
+        return found if client_cmd is None else (*found, foreign_client(ClientCommand(text=client_cmd)))
+
+
+def _check_operations(clients: Sequence[Client], operations: Sequence[str], *, scripted: bool) -> None:
+    """Refuse operations that a client does not have.
+
+    Raises:
+        UnknownName: a client does not have one.
+    """
+    for client in clients:
+        known = client.operations if client.operations and not scripted else ("metadata",)
+        for name in operations:
+            if name not in known:
+                raise UnknownName(f"{client.id} has no operation {name!r}; it has {', '.join(known)}")
+
+
+def _folder(out: Path | None) -> Path | None:
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"--out {out} cannot be created: {error.strerror}") from error
+    return out
+
+
+def _with_scripted(
+    clients: Sequence[Client],
+    commands: dict[str, DriverCommand],
+    pool: PlayPool,
+    operations: Sequence[str],
+    jobs: int,
+) -> list[ClientNeeds]:
+    return [_measured(each, ScriptedBench(each, commands[each.id], pool), operations, jobs) for each in clients]
+
+
+def _with_release(
+    clients: Sequence[Client],
+    name: str,
+    commands: dict[str, DriverCommand],
+    pool: PlayPool,
+    operations: Sequence[str],
+    jobs: int,
+) -> list[ClientNeeds]:
+    release = _release(name)
+    if not clients:
+        return []
+    with launch(recorded_targets()[release.id], "auto") as running:
+        return [
+            _measured(each, _release_bench(release, running, each, commands[each.id], pool), operations, jobs)
+            for each in clients
+        ]
+
+
+def _release(name: str) -> Release:
+    with reported_as(UnknownName, NoSuchRelease):
+        return release_named(name)
+
+
+def _release_bench(
+    release: Release, running: RunningBroker, client: Client, command: DriverCommand, pool: PlayPool
+) -> ReleaseBench:
+    return ReleaseBench(
+        release=release.id,
+        served=served_ranges(table_of_profile(release.profile)),
+        broker=running.addresses[PLAINTEXT],
+        client=client,
+        command=command,
+        pool=pool,
+    )
+
+
+def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int) -> ClientNeeds:
+    found: list[OperationNeeds] = []
+    for name in operations or bench.operations:
+        with status_line(f"{client.id}: taking versions away from {name}"):
+            found.append(needs_of(bench, name, at_a_time=jobs))
+        if found[-1].inconclusive:
+            click.echo(printable(f"{client.id}: {name}: {found[-1].inconclusive}"), err=True)
+    return ClientNeeds(
+        client=client.id,
+        name=client.name,
+        software_name=client.software_name,
+        software_version=client.version if client.software_name else "",
+        release=bench.release,
+        operations=tuple(found),
+    )

@@ -1,0 +1,1 @@
+"""Measures which versions the operations of clients need."""

@@ -1,0 +1,1 @@
+"""Which versions a client needs in each of its operations, as it was measured."""

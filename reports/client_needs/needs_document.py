@@ -1,0 +1,125 @@
+"""Measured needs for people: what a client needs without sending it, and which versions it works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reports.client_needs.needs import SCRIPTED, ApiNeeds, ClientNeeds, HiddenNeed, Probe, ProbeOutcome
+from reports.document.blocks import (
+    Block,
+    BulletList,
+    CellLines,
+    Document,
+    ListItem,
+    Section,
+    Sentence,
+    Strong,
+    Text,
+    TextTable,
+    VerdictWords,
+)
+from reports.records import Verdict
+from reports.wording.verdict_labels import counted
+
+_VERDICTS = {
+    ProbeOutcome.WORKS: Verdict.CONFORMS,
+    ProbeOutcome.GIVES_UP: Verdict.VIOLATES,
+    ProbeOutcome.SAYS: Verdict.INFORMATIONAL,
+    ProbeOutcome.BREAKS: Verdict.VIOLATES,
+    ProbeOutcome.UNSTABLE: Verdict.INCONCLUSIVE,
+}
+_NOTHING_HIDDEN = "No hidden need was found: it needs only versions that it sends."
+
+
+def needs_document(measured: Sequence[ClientNeeds]) -> Document:
+    """Return the report about some clients."""
+    return Document(
+        title="Which versions these clients need",
+        blocks=tuple(Section(title=_title(each), blocks=tuple(_blocks(each))) for each in measured),
+    )
+
+
+def in_one_sentence(client: ClientNeeds) -> str:
+    """Return the hidden needs of a client in one sentence: "confluent-kafka-2.8.2 needs Produce v0 (without ...)."."""
+    by_need: dict[str, list[str]] = {}
+    for each in client.hidden:
+        by_need.setdefault(each.what, []).append(each.operation)
+    if not by_need:
+        return f"{client.name}: {_NOTHING_HIDDEN[0].lower()}{_NOTHING_HIDDEN[1:]}"
+    needs = "; ".join(f"{what} ({', '.join(operations)})" for what, operations in by_need.items())
+    return f"{client.name} needs without sending it: {needs}."
+
+
+def _title(client: ClientNeeds) -> str:
+    where = "a scripted broker" if client.release == SCRIPTED else client.release
+    return f"{client.name} with {where}"
+
+
+def _blocks(client: ClientNeeds) -> Iterator[Block]:
+    hidden = client.hidden
+    measured = [each for each in client.operations if not each.inconclusive]
+    if hidden:
+        yield Sentence(
+            f"{counted(len(hidden), 'hidden need')}: the client never sends this version or API, and still needs it"
+        )
+        yield BulletList(tuple(map(_hidden, hidden)))
+    elif measured:
+        yield Sentence(_NOTHING_HIDDEN)
+    rows = [(each.operation, api) for each in measured for api in each.apis if api.used]
+    if rows:
+        yield TextTable(
+            columns=("API", "operations", "sends", "works with", "without these", "without the API"),
+            rows=tuple(_rows(rows)),
+            caption="Each API that the client sends, and what becomes of its operations without it",
+        )
+    if items := [*_inconclusive(client)]:
+        yield Section(title="What could not be said", blocks=(BulletList(tuple(items)),))
+
+
+def _hidden(need: HiddenNeed) -> ListItem:
+    sends = f"it sends v{', v'.join(map(str, need.used))}" if need.used else "it never sends this API"
+    return ListItem(
+        (Strong(need.what), f": {sends}; with {need.probe.removed} ", *_outcome(need.probe)), need.operation
+    )
+
+
+def _outcome(probe: Probe) -> tuple[str | VerdictWords, ...]:
+    words = VerdictWords(probe.outcome.value, _VERDICTS[probe.outcome])
+    return (words, f": {probe.detail}") if probe.detail else (words,)
+
+
+def _rows(needs: Sequence[tuple[str, ApiNeeds]]) -> Iterator[tuple[Text | CellLines, ...]]:
+    """Yield a row for each API and each way in which operations need it."""
+    alike: dict[tuple[object, ...], list[tuple[str, ApiNeeds]]] = {}
+    for operation, api in needs:
+        beyond = _beyond(api)
+        key = api.api_key, api.used, api.works_with, tuple(probe.outcome for _, probe in beyond), api.removed.outcome
+        alike.setdefault(key, []).append((operation, api))
+    for group in sorted(alike.values(), key=lambda each: each[0][1].api_key):
+        api = group[0][1]
+        yield (
+            api.name,
+            ", ".join(operation for operation, _ in group),
+            f"v{', v'.join(map(str, api.used))}",
+            api.works_with + ("" if _is_monotone(api) else " (with gaps)"),
+            CellLines(tuple((f"{where}: ", *_outcome(probe)) for where, probe in _beyond(api))),
+            _outcome(api.removed),
+        )
+
+
+def _is_monotone(api: ApiNeeds) -> bool:
+    return all(each is None or each.is_monotone for each in (api.minimum, api.maximum))
+
+
+def _beyond(api: ApiNeeds) -> list[tuple[str, Probe]]:
+    """Return what becomes of an operation one step beyond the versions that it works with."""
+    edges = (("older", api.maximum), ("newer", api.minimum))
+    return [(where, edge.failure) for where, edge in edges if edge is not None and edge.failure is not None]
+
+
+def _inconclusive(client: ClientNeeds) -> Iterator[ListItem]:
+    for operation in client.operations:
+        if operation.inconclusive:
+            yield ListItem(operation.inconclusive, operation.operation)
+        for probe in operation.unclear:
+            yield ListItem((f"with {probe.removed} ", *_outcome(probe)), operation.operation)
