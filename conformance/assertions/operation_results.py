@@ -24,6 +24,7 @@ from conformance.assertions.evidence import ShownByTime, assert_in_time
 from conformance.assertions.messages import message_of
 from conformance.assertions.missing_support import missing_for, names_what_is_missing
 from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary
+from conformance.assertions.written_codecs import written_codecs
 from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.client_processes.driver_process import MEMORY, DriverResult
 from fixtures.errors import ClientFails, HarnessError
@@ -69,6 +70,7 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
         _assert_sends_nothing_unsupported(play)
         _assert_works_or_says_why(play, OPERATIONS[operation])
         _assert_is_that_operation(play, operation, falls_back=falls_back)
+        _assert_is_compressed(play, OPERATIONS[operation])
     except AssertionError as error:
         error.args = (f"{message_of(error)}\n{summary(play)}",)
         raise
@@ -175,6 +177,14 @@ def _assert_is_that_operation(play: TriedPlay, operation: str, *, falls_back: bo
     if play.obstacles:
         raise HarnessError("; ".join(play.obstacles))
     raise AssertionError(what)
+
+
+def _assert_is_compressed(play: TriedPlay, operation: Operation) -> None:
+    """Fail if an operation succeeded without the codec that the application asked for."""
+    if play.result.outcome != OK or not operation.codec or play.recording.all_requests > len(play.recording.requests):
+        return
+    is_compressed = operation.codec in written_codecs(play.recording)
+    assert is_compressed, f"the operation reports success, but its records are not compressed with {operation.codec}"
 
 
 class DoesNotKnow(Unjudged):

@@ -68,7 +68,7 @@ def _blocks(client: ClientNeeds) -> Iterator[Block]:
     rows = [(each.operation, api) for each in measured for api in each.apis if api.used]
     if rows:
         yield TextTable(
-            columns=("API", "operations", "sends", "works with", "without these", "without the API"),
+            columns=("API", "operations", "sends", "works with", "with others", "without the API"),
             rows=tuple(_rows(rows)),
             caption="Each API that the client sends, and what becomes of its operations without it",
         )
@@ -113,7 +113,7 @@ def _is_monotone(api: ApiNeeds) -> bool:
 
 def _beyond(api: ApiNeeds) -> list[tuple[str, Probe]]:
     """Return what becomes of an operation one step beyond the versions that it works with."""
-    edges = (("older", api.maximum), ("newer", api.minimum))
+    edges = (("only older", api.maximum), ("only newer", api.minimum))
     return [(where, edge.failure) for where, edge in edges if edge is not None and edge.failure is not None]
 
 
