@@ -53,6 +53,50 @@ def test_raised_minimum_of_an_unused_feature_is_not_noticed(client: ClientUnderT
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.raised-minimums-do-not-hurt")
+@given(script=brokers_with_minimums())
+@settings(max_examples=3)
+@example(script=broker_with_minimums_of("4.0.0"))
+@example(script=broker_with_minimums_of("4.0.2"))
+@example(script=broker_with_minimums({JOIN_GROUP_KEY: 1}))
+@example(script=broker_with_minimums({FETCH_KEY: 4}))
+def test_versions_that_are_not_sent_are_not_missed(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker that dropped old versions, if the versions that it sends are left.
+
+    Among the tables are what 4.0.0 dropped, and what was left of that from 4.0.1 on.
+    """
+    with played(client, script) as play:
+        if _lists_usual_versions(client, script):
+            assert_works(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.lowered-maximums-do-not-hurt")
+@given(script=brokers_with_maximums())
+@settings(max_examples=3)
+@example(script=broker_a_version_behind())
+@example(script=broker_with_maximums({FETCH_KEY: 16}))
+@example(script=broker_with_maximums({PRODUCE_KEY: 12}))
+def test_newest_versions_may_be_missing(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker without the newest versions, or says what it lacks.
+
+    It works if the versions that it sends are left.
+    """
+    with played(client, script) as play:
+        if _lists_usual_versions(client, script):
+            assert_works(play)
+        else:
+            assert_works_or_says_why(client, play)
+
+
+def _lists_usual_versions(client: ClientUnderTest, script: Script) -> bool:
+    """Return whether a script's first table has each version that the client sends to a healthy broker."""
+    table = next(iter(script.answers)).table
+    usual = newest_versions([client.healthy])
+    return all(any(low <= usual[key] <= high for low, high in table.ranges_of(key)) for key in usual)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
 @pytest.mark.clause("KIP-35.client-uses-overlap")
 @given(script=next_releases())
 @settings(max_examples=2)

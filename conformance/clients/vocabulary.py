@@ -180,6 +180,14 @@ from strategies.refused_name_scripts import (
     refused_again_and_again,
     refused_for_name,
 )
+from strategies.removal_scripts import (
+    broker_a_version_behind,
+    broker_with_maximums,
+    broker_with_minimums,
+    broker_with_minimums_of,
+    brokers_with_maximums,
+    brokers_with_minimums,
+)
 from strategies.secured_scripts import (
     LOST_WITH_TLS,
     SEVERAL_WITH_TLS,
@@ -250,6 +258,7 @@ from wire.api_keys import (
     DESCRIBE_CLUSTER_KEY,
     FETCH_KEY,
     FIND_COORDINATOR_KEY,
+    JOIN_GROUP_KEY,
     LIST_OFFSETS_KEY,
     METADATA_KEY,
     PRODUCE_KEY,

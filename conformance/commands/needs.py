@@ -23,8 +23,7 @@ from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, foreign_client
 from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, PlayPool
 from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.release_tables import table_of_profile
-from reference_model.profiles.version_tables import served_ranges
+from reference_model.profiles.version_tables import ranges_of
 from reports.client_needs.needs import ClientNeeds, OperationNeeds
 from reports.client_needs.needs_document import needs_document
 from reports.client_needs.needs_json import as_json
@@ -195,7 +194,7 @@ def _release_bench(
 ) -> ReleaseBench:
     return ReleaseBench(
         release=release.id,
-        served=served_ranges(table_of_profile(release.profile)),
+        served=ranges_of(release.profile.api_keys),
         broker=running.addresses[PLAINTEXT],
         client=client,
         command=command,

@@ -15,24 +15,29 @@ from pathlib import Path
 import click
 
 from clauses.exit_statuses import INTERRUPTED
-from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
+from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.output_console import status_line
 from conformance.commands.selection import selected_target
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.choosing.target_options import LAUNCHERS
 from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.temporary_folder import temporary_folder
+from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import RunningBroker
-from fixtures.errors import HarnessError
+from fixtures.errors import ConnectionFailed, HarnessError
 from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.kafka_setup.client_properties import CA_FILE, ClientFiles, write_client_files
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.built_in import scripted_target
+from fixtures.recording_proxy.cut_broker import cut_broker
+from fixtures.registry.given_tables import GivenTable, given_table
 from fixtures.registry.targets import Target, nearest_names
 from reference_model.clients.scripts.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import LISTENERS, PLAINTEXT
+from reference_model.profiles.removals import InvalidTable
 from reports.wording.escaping import printable
+from upgrade.api_versions.asking import ask_cluster
 
 SUMMARY = "broker.json"
 """The file in the folder that contains what `--json` prints; it is complete as soon as it exists."""
@@ -230,6 +235,12 @@ def with_ports(target: Target, texts: Sequence[str], first: str) -> Target:
     help="where the files for clients are written: a new folder, which is removed at the end; default: a temporary one",
 )
 @click.option("--json", "as_json", is_flag=True, help=f"print what FOLDER/{SUMMARY} contains")
+@click.option(
+    "--table",
+    metavar="TABLE",
+    help="let it serve less, at its plaintext listener: a file that `api-versions --json` wrote, or what it would lose, in "
+    "a file or as 'JoinGroup 5+, no DescribeCluster'",
+)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 def start(
     target: str,
@@ -238,6 +249,7 @@ def start(
     ports: tuple[str, ...],
     out: Path | None,
     as_json: bool,
+    table: str | None,
     launcher: str,
 ) -> None:
     """Start a broker to work with, and end it on Ctrl-C.
@@ -250,6 +262,15 @@ def start(
     the address in KAFKA_BOOTSTRAP_SERVERS, the file of properties for Kafka's tools in KAFKA_COMMAND_CONFIG, and the
     folder in KAFKA_CLIENT_FILES.
     """
+    given = None
+    if table is not None:
+        if any(each != PLAINTEXT for each in listeners) or ports:
+            raise click.UsageError(
+                "--table is about the plaintext listener, at a free port: leave out --listener and --port"
+            )
+        listeners = (PLAINTEXT,)
+        with reported_as(InvalidFile, InvalidTable):
+            given = given_table(table)
     chosen = with_listeners(target_named(target), listeners)
     chosen = with_ports(chosen, ports, next(iter(listeners or chosen.listeners)))
     if command and shutil.which(command[0]) is None:
@@ -258,7 +279,7 @@ def start(
         with reported_as(CouldNotTell, HarnessError), ExitStack() as resources:
             folder = _create_folder(out, resources)
             with status_line(f"starting {chosen.id}"):
-                started = _start(chosen, launcher, listeners, folder, resources)
+                started = _start(chosen, launcher, listeners, folder, resources, given)
             started.write_summary()
             # The standard output belongs to the command.
             click.echo(started.as_json() if as_json else started.as_text(), err=bool(command))
@@ -279,13 +300,38 @@ def _create_folder(out: Path | None, resources: ExitStack) -> Path:
         ) from error
 
 
-def _start(target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack) -> _StartedBroker:
+def _start(
+    target: Target,
+    launcher: str,
+    wanted: Sequence[str],
+    folder: Path,
+    resources: ExitStack,
+    table: GivenTable | None,
+) -> _StartedBroker:
     running = resources.enter_context(launch(target, launcher))
+    if table is not None:
+        running = _with_table(running, table, resources)
     # Not asked before: only then it is known whether its image could be had.
     _, how = choose_launcher(target, launcher)
     listeners = tuple(name for name in target.listeners if name in wanted or not wanted)
     files = write_client_files(running, listeners, folder)
     return _StartedBroker(running=running, how=how, folder=folder, files=files)
+
+
+def _with_table(running: RunningBroker, table: GivenTable, resources: ExitStack) -> RunningBroker:
+    """Return a broker whose plaintext listener is a proxy that leaves less of its table.
+
+    Raises:
+        InvalidFile: the table lists what the broker does not, or removes what it does not have.
+        CouldNotTell: the broker does not say what it lists.
+    """
+    address = running.addresses[PLAINTEXT]
+    with reported_as(CouldNotTell, ConnectionFailed):
+        cluster = ask_cluster([address], CommandConfig(), controllers=False)
+    with reported_as(InvalidFile, InvalidTable):
+        left = table.left_of({key: each.listed for key, each in cluster.table.items()}, running.target.id)
+    port = resources.enter_context(cut_broker(address, left))
+    return replace(running, addresses={**running.addresses, PLAINTEXT: port})
 
 
 def _wait(running: RunningBroker) -> int:

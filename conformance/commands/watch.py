@@ -21,12 +21,16 @@ from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from fixtures.client.addresses import Address
-from fixtures.client.command_config import GivenTls, read_properties
+from fixtures.client.command_config import CommandConfig, GivenTls, read_command_config, read_properties
 from fixtures.client.command_config import command_config as config_of
-from fixtures.errors import InvalidCommandConfig
+from fixtures.errors import ConnectionFailed, InvalidCommandConfig
+from fixtures.registry.given_tables import given_table, is_table
+from fixtures.registry.targets import newest_release
+from reference_model.profiles.removals import InvalidTable
 from reports.document.terminal_form import show_document, table_on
 from reports.wording.escaping import printable
-from upgrade.prediction.releases import NoSuchRelease, Release, release_named, with_table
+from upgrade.api_versions.asking import ask_cluster
+from upgrade.prediction.releases import NoSuchRelease, Release, cut_release, release_named, with_table
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
 from upgrade.prediction.report_document import clients_table, watch_document
 from upgrade.prediction.report_files import ReportFolder, as_json
@@ -89,13 +93,13 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
     "releases",
     multiple=True,
     required=True,
-    metavar="RELEASE",
-    help="a release to upgrade to, for example apache-kafka-4.4.0; repeatable",
+    metavar="RELEASE|TABLE",
+    help="a release to upgrade to, for example apache-kafka-4.4.0, or a table: see below; repeatable",
 )
 @click.option(
     "--rehearse",
-    metavar="RELEASE",
-    help="make the cluster look like this release, and refuse what it refuses",
+    metavar="RELEASE|TABLE",
+    help="make the cluster look like this release or table, and refuse what it refuses",
 )
 @click.option(
     "--command-config",
@@ -147,6 +151,9 @@ def watch(
     what was sent. The exit status is 0 if every client works with every release, 1 if one breaks, and 10 if nothing can
     be said about one. With several releases it is that of the worst one, and one sentence for each says what is known
     about it.
+
+    A TABLE is of a release that does not exist yet: a file that `api-versions --json` wrote, or what the newest release
+    would lose, in a file or as 'JoinGroup 5+, Fetch 4-12, no DescribeCluster'.
     """
     by_id = {release.id: release for release in map(_release, dict.fromkeys(releases))}
     asked_about = [*by_id.values()]
@@ -173,6 +180,8 @@ def watch(
         if command and shutil.which(command[0]) is None:
             raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
         address = listening_address_of(listen)
+        if rehearse is not None and is_table(rehearse):
+            _check_rehearsed(rehearse, bootstrap_server, command_config)
         plan = WatchPlan(
             brokers=addresses_of(bootstrap_server),
             listen=address,
@@ -270,8 +279,24 @@ def _shown_live(
         yield reported
 
 
+def _check_rehearsed(text: str, bootstrap_server: str, command_config: Path | None) -> None:
+    """Refuse a table that lists what the brokers of a cluster do not serve: no rehearsal can add that.
+
+    Raises:
+        InvalidFile: it does.
+        CouldNotTell: the cluster cannot be asked.
+    """
+    with reported_as(CouldNotTell, ConnectionFailed), reported_as(InvalidFile, InvalidTable, InvalidCommandConfig):
+        config = CommandConfig() if command_config is None else read_command_config(command_config)
+        cluster = ask_cluster(addresses_of(bootstrap_server), config, controllers=False)
+        given_table(text).left_of({key: each.listed for key, each in cluster.table.items()}, "the cluster")
+
+
 def _release(name: str) -> Release:
     """Return the release whose table answers for a name, and say so if it is another one."""
+    if is_table(name):
+        with reported_as(InvalidFile, InvalidTable):
+            return cut_release(given_table(name), release_named(newest_release().id))
     id_, sentence = with_table(name)
     with reported_as(UnknownName, NoSuchRelease):
         release = release_named(id_)

@@ -31,7 +31,7 @@ class Bench(Protocol):
 
     @property
     def served(self) -> Ranges:
-        """The versions that the broker serves."""
+        """The versions that the broker lists."""
 
     @property
     def operations(self) -> Sequence[str]:
@@ -51,7 +51,7 @@ class ReleaseBench:
 
     Attributes:
         release: the id of the release.
-        served: the versions that it serves.
+        served: the versions that it lists.
         broker: its address.
         client: the client, which has operations.
         command: what runs it.

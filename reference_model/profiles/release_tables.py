@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from reference_model.profiles.known_apis import Range
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
@@ -60,16 +61,22 @@ class RecordedRelease:
         quorum: "zookeeper" or "kraft".
         is_only_one: whether the release was recorded with no other quorum.
         level: the older line at whose levels its features are finalized: "3.5"; empty for its own levels.
+        table_name: the name of a table that leaves less of it; empty for the release as it is.
+        left: what that table leaves on a listener of brokers, by API key.
     """
 
     release: str
     quorum: str
     is_only_one: bool = True
     level: str = ""
+    table_name: str = ""
+    left: tuple[tuple[int, Range], ...] = ()
 
     @property
     def short(self) -> str:
         """The name that distinguishes it from the others: "2.3.1", "3.9.2-zookeeper", "3.9.2-at-3.5"."""
+        if self.table_name:
+            return self.table_name
         if self.level:
             return f"{self.release}{AT_LEVEL}{self.level}"
         is_usual = self.quorum == usual_quorum(self.release)
@@ -77,12 +84,14 @@ class RecordedRelease:
 
     @property
     def target(self) -> str:
-        """The id of the target: "apache-kafka-3.9.2-zookeeper"."""
-        return f"{APACHE_KAFKA}-{self.short}"
+        """The id of the target: "apache-kafka-3.9.2-zookeeper"; the name of its table if that leaves less of it."""
+        return self.table_name or f"{APACHE_KAFKA}-{self.short}"
 
     @property
     def title(self) -> str:
-        """The name on pages: "2.3.1", "3.9.2 (ZooKeeper)", "3.9.2 at the levels of 3.5"."""
+        """The name on pages: "2.3.1", "3.9.2 (ZooKeeper)", "3.9.2 at the levels of 3.5", "4.4.0 with JoinGroup 5+"."""
+        if self.table_name:
+            return f"{self.release} with {self.table_name}"
         if self.level:
             return f"{self.release} at the levels of {self.level}"
         return self.release if self.is_only_one else f"{self.release} ({self.quorum_name})"
@@ -122,6 +131,8 @@ class RecordedRelease:
 
     def table(self, listener: str = PLAINTEXT) -> Table:
         """Return what it lists and refuses on one listener; empty if that was not recorded."""
+        if self.table_name:
+            return table_of(dict(self.left), ranges_of(self.profile(listener).traits.refused_listed))
         return table_of_profile(self.profile(listener))
 
 

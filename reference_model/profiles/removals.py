@@ -107,9 +107,7 @@ def without(served: Ranges, removals: Iterable[Removal]) -> Ranges:
             raise InvalidTable(f"{removal} cannot be tried: the table does not have {name}")
         rest = removal.left_of(range_)
         if rest is None and not removal.is_complete:
-            raise InvalidTable(
-                f"{removal} leaves nothing: {name} is served in {range_}; write 'no {name}' to remove it"
-            )
+            raise InvalidTable(f"{removal} leaves nothing of {name} {range_}; write 'no {name}' to remove it")
         if rest is None:
             del left[removal.api_key]
         else:

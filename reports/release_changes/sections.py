@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -97,7 +98,7 @@ def _failing(upgrade: Upgrade) -> Section:
         lines.append(ListItem(f"fail if they send {names}: gone with ZooKeeper", "All clients"))
     if not lines:
         lines = [ListItem("No client, by the recorded tables: no version of a request is lost.")]
-    watch = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {upgrade.after.target}"
+    watch = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {shlex.quote(upgrade.after.target)}"
     own = f"{watch} stands between them and a broker, and names those that will fail"
     return _section("Who will fail", [*lines, ListItem(own, "Your own clients")])
 

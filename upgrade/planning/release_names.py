@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 
+from fixtures.registry.given_tables import GivenTable
 from reference_model.profiles.profile import APACHE_KAFKA, AT_LEVEL, line_of
 from reference_model.profiles.release_tables import RecordedRelease, level_refusal, recorded_releases, stand_in
 
@@ -36,6 +38,18 @@ def ends_named(before: str, after: str) -> tuple[RecordedRelease, RecordedReleas
             raise UnknownRelease(f"no cluster goes from {old.title} to {new.title}")
         raise UnknownRelease(f"{after} is older than {before}: name the older release first")
     return max(possible, key=_likelihood)
+
+
+def with_given_table(name: str, table: GivenTable) -> tuple[RecordedRelease, RecordedRelease]:
+    """Return the release of a name, and the same one with what a given table leaves of it.
+
+    Raises:
+        UnknownRelease: the name is that of no release whose table is known.
+        InvalidTable: the table lists what the release does not, or removes what it does not have.
+    """
+    release = _named(name)[-1]
+    left = table.left_of({key: each.listed for key, each in release.table().items()}, release.title)
+    return release, replace(release, table_name=table.name, left=tuple(sorted(left.items())))
 
 
 def stand_in_notes(*names: str) -> tuple[str, ...]:

@@ -1,13 +1,18 @@
-"""Releases that an application may be upgraded to, and what each serves."""
+"""Releases that an application may be upgraded to, and what each serves.
+
+One may not exist yet: a release of which a given table leaves less.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
+from fixtures.registry.given_tables import GivenTable
 from fixtures.registry.targets import Target, load_targets
+from reference_model.profiles.cut_tables import cut_entries
 from reference_model.profiles.known_apis import Range
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
@@ -19,7 +24,7 @@ from reference_model.profiles.profile import (
     usual_quorum,
 )
 from reference_model.profiles.release_tables import level_refusal, stand_in, table_of_profile
-from reference_model.profiles.version_tables import served_ranges
+from reference_model.profiles.version_tables import ranges_of, served_ranges
 
 
 class NoSuchRelease(Exception):
@@ -33,10 +38,12 @@ class Release:
     Attributes:
         id: its id in the registry.
         profile: how it behaves on a listener for clients.
+        cut_from: the id of the release of which a given table leaves this one; empty for one that exists.
     """
 
     id: str
     profile: Profile
+    cut_from: str = ""
 
     def serves(self, api_key: int, api_version: int) -> bool:
         """Return whether it serves a request, listed or not; a version that is listed but refused is not served.
@@ -58,9 +65,9 @@ class Release:
         It is the start of the latest refusal up to this release: one release, such as "4.0.0", if others of its line
         serve the request. Return an empty string if no earlier release served it.
         """
-        first: Release | None = None
+        first: Release | None = self if self.cut_from else None
         # Which versions are served depends on no level.
-        whole = self.id.partition(AT_LEVEL)[0]
+        whole = (self.cut_from or self.id).partition(AT_LEVEL)[0]
         for earlier in map(_release, reversed(_releases_until(whole))):
             if earlier.serves(api_key, api_version):
                 return first.name_of_refusal(api_key, api_version) if first else ""
@@ -68,7 +75,12 @@ class Release:
         return ""
 
     def name_of_refusal(self, api_key: int, api_version: int) -> str:
-        """Return the line of a release that refuses a request; the release if not all of its line do."""
+        """Return the line of a release that refuses a request; the release if not all of its line do.
+
+        Of one that does not exist yet it is the table that takes the request away.
+        """
+        if self.cut_from:
+            return self.id
         line = line_of(self.profile.release)
         of_line = (_release(id_) for id_, target in recorded_targets().items() if line_of(target.release) == line)
         if any(each.serves(api_key, api_version) for each in of_line):
@@ -102,6 +114,23 @@ def release_named(id_: str) -> Release:
     if at and (refusal := level_refusal(whole, target.release, target.quorum, level)):
         raise NoSuchRelease(refusal)
     return _release(id_)
+
+
+def cut_release(table: GivenTable, base: Release) -> Release:
+    """Return a release of which a given table leaves less.
+
+    Raises:
+        InvalidTable: the table lists what the release does not, or removes what it does not have.
+    """
+    listed = ranges_of(base.profile.api_keys)
+    left = table.left_of(listed, base.id)
+    entries = cut_entries(base.profile.api_keys, left)
+    unlisted = (
+        each for each in base.profile.traits.accepted_unlisted if left.get(each.api_key) == listed.get(each.api_key)
+    )
+    traits = replace(base.profile.traits, accepted_unlisted=tuple(unlisted))
+    profile = replace(base.profile, api_keys=entries, served_keys=entries, traits=traits)
+    return Release(id=table.name, profile=profile, cut_from=base.id)
 
 
 @cache

@@ -27,6 +27,7 @@ from reference_model.faults.clients import (
     protocol,
     rebootstraps,
     refused_names,
+    removed_versions,
     slow_brokers,
     success,
     tls,

@@ -57,3 +57,34 @@ def test_unknown_release_is_an_error_that_lists_near_ones() -> None:
     result = _upgrade("2.3.1", "13.7.0")
     assert result.exit_code == 4
     assert result.output == "Error: no table of '13.7.0' was recorded; near: 3.7.2, 4.4.0, 3.9.2\n"
+
+
+def test_removal_that_does_not_exist_yet_is_an_upgrade(tmp_path: Path) -> None:
+    """Only what the list takes away changes."""
+    result = _upgrade("4.4.0", "--to", "JoinGroup 6+, no DescribeCluster")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0] == "Apache Kafka 4.4.0 → 4.4.0 with JoinGroup 6+, no DescribeCluster"
+    assert lines[1] == "In short: 2 requests of clients lose versions."
+    assert "Refused to Java clients up to 2.3: JoinGroup 0-9 → 6-9" in lines
+    assert "--for 'JoinGroup 6+, no DescribeCluster' stands between" in result.output
+    file = tmp_path / "next.txt"
+    file.write_text("JoinGroup 6+, no DescribeCluster")
+    document = json.loads(_upgrade("4.4.0", "--to", file, "--format", "json").output)
+    assert {each["name"] for each in document["requests"]} == {"JoinGroup", "DescribeCluster"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["4.4.0", "--to", "JoinGroup 50+"], 4, "JoinGroup 50+ leaves nothing of JoinGroup 0-9"),
+        (["4.4.0", "--to", "JoinGruop 5+"], 4, "'JoinGruop' is no API of Kafka"),
+        (["13.7", "--to", "JoinGroup 5+"], 4, "no table of '13.7' was recorded"),
+        (["4.4.0"], 2, "give the newer release B, or --to with a table"),
+        (["4.3.1", "4.4.0", "--to", "JoinGroup 5+"], 2, "give the newer release B, or --to with a table"),
+    ],
+)
+def test_bad_table_is_one_sentence(arguments: list[str], status: int, sentence: str) -> None:
+    result = _upgrade(*arguments)
+    assert result.exit_code == status
+    assert sentence in result.output

@@ -63,7 +63,7 @@ def test_rest_of_a_table_is_what_was_not_removed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("JoinGroup 10+", "JoinGroup 10+ leaves nothing: JoinGroup is served in 0-9"),
+        ("JoinGroup 10+", "JoinGroup 10+ leaves nothing of JoinGroup 0-9; write 'no JoinGroup' to remove it"),
         ("Produce 3+", "Produce 3+ cannot be tried: the table does not have Produce"),
     ],
 )

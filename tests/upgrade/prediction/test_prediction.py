@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from fixtures.registry.given_tables import given_table
 from reference_model.profiles.known_apis import Range
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
 from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
-from upgrade.prediction.releases import NoSuchRelease, release_named, with_table
+from upgrade.prediction.releases import NoSuchRelease, cut_release, release_named, with_table
 
 CLIENT = ClientIdentity("app", "127.0.0.1")
 OF_3_9 = {0: Range(0, 11), 1: Range(0, 17), 3: Range(0, 12), 18: Range(0, 4), 19: Range(0, 7)}
@@ -215,3 +216,36 @@ def test_transactions_v2_leave_open_what_a_client_does_at_an_old_level(
     assert old.outcome is outcome
     assert all("transaction.version 2" in each.sentence for each in old.decisions)
     assert predicted(ASKS, *requests).outcome is WORKS
+NEXT = cut_release(given_table("JoinGroup 5+, Fetch 4-12, no DescribeCluster"), release_named("apache-kafka-4.4.0"))
+"""A release that does not exist yet."""
+
+
+@pytest.mark.parametrize(
+    ("sent", "outcome", "sentence"),
+    [
+        ((JOIN_GROUP, 7), WORKS, ""),
+        (
+            (JOIN_GROUP, 4),
+            BREAKS,
+            "JoinGroup v4 is refused since JoinGroup 5+, Fetch 4-12, no DescribeCluster; the client knows no newer one: "
+            "it used v4, and the watched broker serves up to v9",
+        ),
+        ((FETCH, 3), BREAKS, "Fetch v3 is refused since 4.0; the client knows no newer one"),
+    ],
+)
+def test_release_that_does_not_exist_yet_is_predicted(
+    sent: tuple[int, int], outcome: PredictedOutcome, sentence: str
+) -> None:
+    seen = ObservedRequests()
+    for key, version in (ASKS, (METADATA, 12), sent):
+        seen.add(CLIENT, key, version)
+    prediction = predict(seen, CLIENT, {**OF_3_9, JOIN_GROUP: Range(0, 9)}, NEXT)
+    assert prediction.outcome is outcome
+    assert "".join(each.sentence for each in prediction.decisions).startswith(sentence)
+
+
+def test_table_leaves_what_is_listed_and_refused_as_it_was() -> None:
+    """Produce is listed from v0 on and refused below v3, as before."""
+    assert NEXT.profile.api_keys[0] == release_named("apache-kafka-4.4.0").profile.api_keys[0]
+    assert (NEXT.serves(PRODUCE, 2), NEXT.serves(PRODUCE, 3)) == (False, True)
+    assert NEXT.served(FETCH) == (4, 12)
