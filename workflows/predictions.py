@@ -5,8 +5,8 @@ It does so for each operation of each client.
     python -m workflows.predictions RUNS [--watched ID ...] [--for ID ...]
 
 RUNS has runs of operations with several releases. What a client sent to one release is taken as if `watch` had seen it,
-and predicted for the others, on which the same operation was really tried. "works" has to work, "breaks" has to fail;
-where nothing can be said, both are right. Exit status: 0 if no prediction is wrong, else 1.
+and predicted for the others, on which the same operation was really tried. "works" and "is served" have to work, and
+"breaks" has to fail; where nothing can be said, both are right. Exit status: 0 if no prediction is wrong, else 1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from reports.run.run_folder import EXCHANGE_FILES, Header, read_run_header, run_
 from reports.run_folders.refused_runs import RunRefused
 from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
-from upgrade.prediction.prediction import PredictedOutcome, predict, worst
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import predict, worst
 from upgrade.prediction.releases import NoSuchRelease, Release, release_named
 from upgrade.watching.request_head import RequestHead
 from upgrade.watching.request_headers import RequestHeaders
@@ -74,7 +75,10 @@ class Compared:
     @property
     def is_right(self) -> bool:
         """Whether it was predicted, or at least left open."""
-        return self.predicted is PredictedOutcome.CANNOT_SAY or (self.predicted is PredictedOutcome.WORKS) is self.works
+        return (
+            self.predicted is PredictedOutcome.CANNOT_SAY
+            or (self.predicted in (PredictedOutcome.WORKS, PredictedOutcome.SERVED)) is self.works
+        )
 
 
 def tried_releases(runs: Path) -> Mapping[str, TriedRelease]:

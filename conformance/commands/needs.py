@@ -14,7 +14,8 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.options import form_option
 from conformance.commands.output_console import output_console, status_line
 from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench
-from conformance.needs.measuring import needs_of
+from conformance.needs.measuring import USUAL_TIME_S, needs_of
+from conformance.needs.outcomes import software_in
 from fixtures.client.running_broker import RunningBroker
 from fixtures.client_processes.installation import DriverCommand, installed
 from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
@@ -209,11 +210,12 @@ def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int
             found.append(needs_of(bench, name, at_a_time=jobs))
         if found[-1].inconclusive:
             click.echo(printable(f"{client.id}: {name}: {found[-1].inconclusive}"), err=True)
+    software_name, software_version = software_in(bench.play(bench.operations[0], (), USUAL_TIME_S))
     return ClientNeeds(
         client=client.id,
         name=client.name,
-        software_name=client.software_name,
-        software_version=client.version if client.software_name else "",
+        software_name=software_name,
+        software_version=software_version,
         release=bench.release,
         operations=tuple(found),
     )

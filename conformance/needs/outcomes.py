@@ -59,6 +59,13 @@ def sent_by(play: Play) -> Iterator[tuple[int, int]]:
             yield each.api_key, each.api_version
 
 
+def software_in(play: Play) -> tuple[str, str]:
+    """Return the name and the version that a client states in ApiVersions requests; two empty texts if it does not."""
+    bodies = (each.body for each in play.recording.requests if each.body is not None)
+    stated = ((body.client_software_name, body.client_software_version) for body in bodies)
+    return next((each for each in stated if any(each)), ("", ""))
+
+
 def has_worked(play: Play) -> bool:
     """Return whether an operation worked.
 

@@ -10,9 +10,8 @@ maximum may know more. Of a group of programs each version may be another progra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 from reference_model.clients.rules.transaction_versions import (
@@ -24,7 +23,10 @@ from reference_model.clients.rules.transaction_versions import (
 from reference_model.profiles.known_apis import label_of
 from reference_model.profiles.release_tables import missing_feature
 from reference_model.profiles.version_tables import Ranges
+from reports.client_needs.needs import ClientNeeds
+from upgrade.prediction.measured_needs import Software, decisions_by_needs, measured_needs
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
+from upgrade.prediction.outcomes import WORST_FIRST, Decision, PredictedOutcome
 from upgrade.prediction.releases import Release
 from wire.api_keys import API_VERSIONS_KEY, END_TXN_KEY, TXN_OFFSET_COMMIT_KEY
 
@@ -34,18 +36,6 @@ _ONLY_IN_TRANSACTIONS = {
 }
 """The newest versions that need no transaction V2, of requests that are sent in transactions alone, by API key."""
 
-
-class PredictedOutcome(StrEnum):
-    """What becomes of a client with another release."""
-
-    WORKS = "works"
-    BREAKS = "breaks"
-    CANNOT_SAY = "cannot say"
-
-
-WORST_FIRST = (PredictedOutcome.BREAKS, PredictedOutcome.CANNOT_SAY, PredictedOutcome.WORKS)
-
-
 _NEVER_ASKS = PredictedOutcome.BREAKS, "the client never asks for versions, so it sends it anyway"
 
 
@@ -54,26 +44,6 @@ class _Offered(NamedTuple):
 
     newest: int
     is_newest: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Why a client does not simply work with a release.
-
-    Attributes:
-        outcome: what one request leads to.
-        api_key: the API of that request; None if the reason is none.
-        api_version: its version.
-        refused_since: the first releases that refuse it, such as "4.0"; empty if no earlier one served it, or nothing
-            is refused.
-        sentence: the reason, to be read after the client's name.
-    """
-
-    outcome: PredictedOutcome
-    sentence: str
-    api_key: int | None = None
-    api_version: int | None = None
-    refused_since: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +66,13 @@ class Prediction:
         return self.decisions[0].outcome if self.decisions else PredictedOutcome.WORKS
 
 
-def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges, release: Release) -> Prediction:
+def predict(
+    observed: ObservedRequests,
+    client: ClientIdentity,
+    watched: Ranges,
+    release: Release,
+    measured: Mapping[Software, Sequence[ClientNeeds]] | None = None,
+) -> Prediction:
     """Predict what becomes of a client with a release.
 
     Args:
@@ -104,6 +80,7 @@ def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges,
         client: one of its clients.
         watched: the versions that all watched brokers list; empty if that is not known.
         release: the release.
+        measured: the needs of clients by software; None for those that come with the suite.
     """
     versions: dict[int, list[int]] = {}
     for api_key, api_version in observed.requests(client):
@@ -133,6 +110,10 @@ def predict(observed: ObservedRequests, client: ClientIdentity, watched: Ranges,
         reason = "it sent nothing but ApiVersions requests"
     if reason:
         decisions.append(Decision(outcome=PredictedOutcome.CANNOT_SAY, sentence=reason))
+    if not decisions:
+        decisions += decisions_by_needs(
+            client, versions.keys(), release, measured_needs() if measured is None else measured
+        )
     decisions.sort(key=lambda decision: WORST_FIRST.index(decision.outcome))
     return Prediction(client=client, release=release.id, decisions=tuple(decisions))
 

@@ -12,14 +12,17 @@ from fixtures.process_end import ended_in_words
 from reference_model.profiles.version_tables import Ranges
 from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
-from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import Prediction, predict, worst
 from upgrade.prediction.releases import Release
 
 EXIT_STATUS = {
     PredictedOutcome.WORKS: 0,
+    PredictedOutcome.SERVED: 0,
     PredictedOutcome.BREAKS: 1,
     PredictedOutcome.CANNOT_SAY: 10,
 }
+_FINE = (PredictedOutcome.WORKS, PredictedOutcome.SERVED)
 _REHEARSE = "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
 _LOOK_AT_PROGRAM = (
     "a client that finds no version in common with the release sends nothing: see whether the program does its work"
@@ -89,6 +92,7 @@ class WatchReport:
         of_all = f"{concerned} of {counted(len(self.rows), 'client')}"
         return {
             PredictedOutcome.WORKS: f"every client works with {release}",
+            PredictedOutcome.SERVED: f"every request that was seen is served by {release}; {of_all} may need more",
             PredictedOutcome.BREAKS: f"{of_all} {'breaks' if concerned == 1 else 'break'} with {release}",
             PredictedOutcome.CANNOT_SAY: f"nothing can be said about {of_all} with {release}",
         }[outcome]
@@ -104,7 +108,7 @@ class WatchReport:
         """
         outcome = worst(predictions)
         is_unsure = self.is_incomplete or self.command_status
-        return PredictedOutcome.CANNOT_SAY if outcome is PredictedOutcome.WORKS and is_unsure else outcome
+        return PredictedOutcome.CANNOT_SAY if outcome in _FINE and is_unsure else outcome
 
     @property
     def all_remarks(self) -> tuple[str, ...]:

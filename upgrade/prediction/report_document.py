@@ -21,7 +21,8 @@ from reports.document.blocks import (
 from reports.records import Verdict
 from reports.wording.verdict_labels import counted
 from upgrade.prediction.observed_requests import ClientIdentity
-from upgrade.prediction.prediction import PredictedOutcome
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import Prediction
 from upgrade.prediction.report import ClientRow, WatchReport
 from wire.request_log import UNKNOWN_SOFTWARE
 
@@ -31,6 +32,7 @@ _MAX_REASONS = 3
 _NO_CLIENT = "No client sent a request, so nothing can be said."
 _VERDICTS = {
     PredictedOutcome.WORKS: Verdict.CONFORMS,
+    PredictedOutcome.SERVED: Verdict.CONFORMS,
     PredictedOutcome.BREAKS: Verdict.VIOLATES,
     PredictedOutcome.CANNOT_SAY: Verdict.INCONCLUSIVE,
 }
@@ -109,7 +111,10 @@ def requests_in_words(row: ClientRow) -> list[str]:
 
 
 def sentences(report: WatchReport) -> list[str]:
-    """Return sentences for a ticket: each client with each release that it does not simply work with, and why."""
+    """Return sentences for a ticket: each client with each release that it does not simply work with, and why.
+
+    The releases that serve a client, of which no more is known, have one sentence.
+    """
     texts = []
     for row in report.rows:
         for prediction in row.predictions:
@@ -119,6 +124,21 @@ def sentences(report: WatchReport) -> list[str]:
                     reasons.append(f"and {more} more")
                 why = "; ".join(reasons)
                 texts.append(f"{_breaking_client(row.client, prediction.outcome)} {prediction.release}: {why}.")
+        served: dict[str, list[Prediction]] = {}
+        for each in row.predictions:
+            if each.outcome is PredictedOutcome.SERVED:
+                served.setdefault("; ".join(decision.sentence for decision in each.decisions), []).append(each)
+            elif each.outcome is not PredictedOutcome.WORKS:
+                reasons = [decision.sentence for decision in each.decisions[:_MAX_REASONS]]
+                if more := len(each.decisions) - len(reasons):
+                    reasons.append(f"and {more} more")
+                why = "; ".join(reasons)
+                texts.append(f"{_breaking_client(row.client, each.outcome)} {each.release}: {why}.")
+        for why, alike in served.items():
+            releases = ", ".join(each.release for each in alike)
+            command = alike[-1].decisions[0].command
+            how = f" ({command})" if command else ""
+            texts.append(f"{_breaking_client(row.client, PredictedOutcome.SERVED)} {releases}: {why}{how}.")
     return texts
 
 
@@ -126,6 +146,8 @@ def _breaking_client(client: ClientIdentity, outcome: PredictedOutcome) -> str:
     name = client_name(client) + ("" if client.is_group else f" at {client.address}")
     if outcome is PredictedOutcome.CANNOT_SAY:
         return f"{name} cannot be predicted for"
+    if outcome is PredictedOutcome.SERVED:
+        return f"{name} {'are' if client.is_group else 'is'} served by"
     return f"{name} {'break' if client.is_group else 'breaks'} with"
 
 

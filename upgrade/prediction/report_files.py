@@ -52,6 +52,7 @@ def _row_as_json(row: ClientRow) -> dict[str, object]:
                         else request_name(decision.api_key, decision.api_version),
                         "refused_since": decision.refused_since or None,
                         "sentence": decision.sentence,
+                        "command": decision.command or None,
                     }
                     for decision in each.decisions
                 ],

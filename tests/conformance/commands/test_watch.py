@@ -95,7 +95,7 @@ def test_a_patch_release_is_answered_by_the_table_of_its_line(tmp_path: Path) ->
         ([*BROKER, "--listen", "nowhere"], 2, "--listen 'nowhere' is not HOST:PORT"),
         ([*BROKER, "--for", "apache-kafka-9"], 4, "'apache-kafka-9' is no release whose table"),
         ([*BROKER, "--for", "JoinGroup 50+"], 4, "JoinGroup 50+ leaves nothing of JoinGroup 0-9"),
-        ([*BROKER, "--for", "LOG"], 4, "is no removal"),
+        ([*BROKER, "--for", "LOG"], 4, "it is no output of `kafka-conformance api-versions --json`"),
         ([*BROKER, "--rehearse", "JoinGroup 5+"], 10, "127.0.0.1:1"),
         ([*BROKER, "--", "no-such-program"], 2, "'no-such-program' is no command"),
         ([*BROKER, "--listen", "127.0.0.1:0"], 10, "127.0.0.1:1"),

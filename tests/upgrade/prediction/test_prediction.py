@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from fixtures.registry.given_tables import given_table
 from reference_model.profiles.known_apis import Range
+from reports.client_needs.needs import ApiNeeds, ClientNeeds, Edge, OperationNeeds, Probe, ProbeOutcome
+from tests.reports.client_needs.measured import JOIN_GROUP as MEASURED_JOIN_GROUP
+from tests.reports.client_needs.measured import METADATA as MEASURED_METADATA
+from upgrade.prediction.measured_needs import measured_needs
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests
-from upgrade.prediction.prediction import PredictedOutcome, Prediction, predict, worst
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import Prediction, predict, worst
 from upgrade.prediction.releases import NoSuchRelease, cut_release, release_named, with_table
 
 CLIENT = ClientIdentity("app", "127.0.0.1")
@@ -34,20 +40,20 @@ def predicted(
     return predict(seen, CLIENT, watched, release_named(release))
 
 
-WORKS, BREAKS, CANNOT_SAY = (
-    PredictedOutcome.WORKS,
+SERVED, BREAKS, CANNOT_SAY = (
+    PredictedOutcome.SERVED,
     PredictedOutcome.BREAKS,
     PredictedOutcome.CANNOT_SAY,
 )
 ROWS = {
-    "asks-and-all-are-served": ([ASKS, (METADATA, 4), (PRODUCE, 7)], WORKS),
-    "asks-and-uses-the-maximum-that-is-served": ([ASKS, (METADATA, 12), (PRODUCE, 11)], WORKS),
-    "never-asks-and-all-are-served": ([(METADATA, 1), (PRODUCE, 3)], WORKS),
+    "asks-and-all-are-served": ([ASKS, (METADATA, 4), (PRODUCE, 7)], SERVED),
+    "asks-and-uses-the-maximum-that-is-served": ([ASKS, (METADATA, 12), (PRODUCE, 11)], SERVED),
+    "never-asks-and-all-are-served": ([(METADATA, 1), (PRODUCE, 3)], SERVED),
     "never-asks-and-one-is-refused": ([(METADATA, 1), (PRODUCE, 2)], BREAKS),
     "never-asks-and-uses-the-maximum": ([(FETCH, 3), (METADATA, 12)], BREAKS),
     "asks-and-knows-no-newer-one": ([ASKS, (METADATA, 1), (FETCH, 3)], BREAKS),
     "listed-but-refused": ([ASKS, (METADATA, 1), (PRODUCE, 2)], BREAKS),
-    "the-first-that-is-not-refused": ([ASKS, (METADATA, 1), (PRODUCE, 3)], WORKS),
+    "the-first-that-is-not-refused": ([ASKS, (METADATA, 1), (PRODUCE, 3)], SERVED),
     "also-sent-a-newer-one": ([ASKS, (FETCH, 3), (FETCH, 11)], CANNOT_SAY),
     "an-api-that-is-gone": ([ASKS, (METADATA, 1), (4, 1)], CANNOT_SAY),
     "an-unknown-api": ([ASKS, (METADATA, 1), (999, 0)], CANNOT_SAY),
@@ -111,7 +117,7 @@ def test_an_older_release_is_predicted_too() -> None:
 
 @pytest.mark.parametrize(
     ("sent", "watched_maximum", "outcome"),
-    [((4,), 4, CANNOT_SAY), ((4, 3), 3, WORKS), ((4, 3), 4, CANNOT_SAY), ((3,), 4, WORKS)],
+    [((4,), 4, CANNOT_SAY), ((4, 3), 3, SERVED), ((4, 3), 4, CANNOT_SAY), ((3,), 4, SERVED)],
 )
 def test_asking_itself_is_judged(sent: tuple[int, ...], watched_maximum: int, outcome: PredictedOutcome) -> None:
     """A client that was seen to fall back to an older ApiVersions works with a release that refuses the newer one."""
@@ -138,13 +144,13 @@ def test_an_api_needs_its_feature(api_key: int, feature: str, first_release: str
     assert found.decisions[0].sentence.endswith(
         f"works only with the feature {feature}, which the release does not enable by itself"
     )
-    assert predicted(*sent, watched=watched, release=first_release).outcome is WORKS
+    assert predicted(*sent, watched=watched, release=first_release).outcome is SERVED
 
 
 def test_the_worst_prediction_counts() -> None:
     works, breaks = predicted((METADATA, 1)), predicted((PRODUCE, 0))
     unknown = predicted(ASKS)
-    assert worst([works]) is WORKS
+    assert worst([works]) is SERVED
     assert worst([works, unknown]) is CANNOT_SAY
     assert worst([unknown, breaks, works]) is BREAKS
     assert worst([]) is CANNOT_SAY
@@ -190,7 +196,7 @@ def test_a_release_at_an_old_level_refuses_what_its_features_gate() -> None:
     old = predicted((group_heartbeat, 0), release="apache-kafka-4.4.0-at-3.9")
     assert [old.outcome, predicted((group_heartbeat, 0)).outcome] == [
         PredictedOutcome.CANNOT_SAY,
-        PredictedOutcome.WORKS,
+        SERVED,
     ]
     assert "group.version" in old.decisions[0].sentence
     assert release_named("apache-kafka-4.4.0-at-3.9").refused_since(FETCH, 3) == "4.0"
@@ -223,7 +229,7 @@ NEXT = cut_release(given_table("JoinGroup 5+, Fetch 4-12, no DescribeCluster"), 
 @pytest.mark.parametrize(
     ("sent", "outcome", "sentence"),
     [
-        ((JOIN_GROUP, 7), WORKS, ""),
+        ((JOIN_GROUP, 7), SERVED, ""),
         (
             (JOIN_GROUP, 4),
             BREAKS,
@@ -249,3 +255,80 @@ def test_table_leaves_what_is_listed_and_refused_as_it_was() -> None:
     assert NEXT.profile.api_keys[0] == release_named("apache-kafka-4.4.0").profile.api_keys[0]
     assert (NEXT.serves(PRODUCE, 2), NEXT.serves(PRODUCE, 3)) == (False, True)
     assert NEXT.served(FETCH) == (4, 12)
+
+
+def needing(operation: str, *needs: ApiNeeds) -> dict[tuple[str, str], list[ClientNeeds]]:
+    """Return measured needs of one operation of a client that names itself."""
+    apis = (replace(MEASURED_METADATA, used=(12,)), *needs)
+    measured = OperationNeeds(operation=operation, apis=apis)
+    return {("lib", "1.0"): [ClientNeeds(client="lib", name="lib-1.0", release="3.9.2", operations=(measured,))]}
+
+
+NAMED = ClientIdentity("app", "127.0.0.1", software_name="lib", software_version="1.0")
+JOIN_GROUP_V0 = replace(
+    MEASURED_JOIN_GROUP,
+    minimum=Edge(version=0, failure=Probe(removed="JoinGroup 1+", outcome=ProbeOutcome.BREAKS, detail="it hangs")),
+)
+GIVES_UP = Probe(removed="JoinGroup 1+", outcome=ProbeOutcome.GIVES_UP, detail="it switches off Sasl")
+
+
+@pytest.mark.parametrize(
+    ("measured", "release", "outcome", "sentence"),
+    [
+        (needing("metadata"), "apache-kafka-4.0.0", PredictedOutcome.WORKS, ""),
+        (
+            needing("consume-in-group", JOIN_GROUP_V0),
+            "apache-kafka-4.0.0",
+            BREAKS,
+            "it needs JoinGroup v0, which is not listed, although it does not send it; without it consume-in-group "
+            "breaks: it hangs",
+        ),
+        (needing("consume-in-group", JOIN_GROUP_V0), "apache-kafka-4.0.2", PredictedOutcome.WORKS, ""),
+        (
+            needing("consume", replace(JOIN_GROUP_V0, minimum=Edge(version=0, failure=GIVES_UP))),
+            "apache-kafka-4.0.0",
+            CANNOT_SAY,
+            "it needs JoinGroup v0, which is not listed",
+        ),
+        (
+            needing("metadata", replace(JOIN_GROUP_V0, minimum=Edge(version=0, failure=GIVES_UP))),
+            "apache-kafka-4.0.0",
+            SERVED,
+            "it needs JoinGroup v0, which is not listed",
+        ),
+        (
+            {},
+            "apache-kafka-4.0.0",
+            SERVED,
+            "every request that was seen is served, but the needs of lib 1.0 were not measured: rehearse it, because it "
+            "may read minimums",
+        ),
+        # What it was not seen to do needs nothing.
+        (
+            needing("consume-in-group", JOIN_GROUP_V0, replace(MEASURED_METADATA, api_key=FETCH)),
+            "apache-kafka-4.0.0",
+            PredictedOutcome.WORKS,
+            "",
+        ),
+    ],
+)
+def test_measured_needs_say_more_than_what_was_sent(
+    measured: dict[tuple[str, str], list[ClientNeeds]], release: str, outcome: PredictedOutcome, sentence: str
+) -> None:
+    seen = ObservedRequests()
+    for key, version in (ASKS, (METADATA, 12)):
+        seen.add(NAMED, key, version)
+    prediction = predict(seen, NAMED, OF_3_9, release_named(release), measured)
+    assert prediction.outcome is outcome
+    assert "".join(each.sentence for each in prediction.decisions).startswith(sentence)
+
+
+def test_client_that_never_named_itself_says_so() -> None:
+    (decision,) = predicted(ASKS, (METADATA, 12)).decisions
+    assert decision.sentence.startswith("every request that was seen is served, but it never said which software it is")
+    assert decision.command == "kafka-conformance watch --rehearse apache-kafka-4.4.0"
+
+
+def test_needs_that_come_with_the_suite_have_the_names_that_clients_state() -> None:
+    """Of librdkafka the version has two parts."""
+    assert {("confluent-kafka-python", "2.8.2-rdkafka-2.8.0"), ("kafka-python", "3.0.12")} <= measured_needs().keys()

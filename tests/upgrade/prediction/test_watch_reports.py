@@ -15,7 +15,7 @@ from reports.document.terminal_form import ANY_WIDTH, show_document
 from tests.upgrade.prediction.test_prediction import OF_3_9
 from upgrade.prediction import observed_requests
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, Violation
-from upgrade.prediction.prediction import PredictedOutcome
+from upgrade.prediction.outcomes import PredictedOutcome
 from upgrade.prediction.releases import release_named
 from upgrade.prediction.report import WatchReport, report_of
 from upgrade.prediction.report_document import sentences, sentences_about_releases, watch_document
@@ -43,7 +43,11 @@ def report() -> WatchReport:
 
 def test_sentences_can_be_pasted(report: WatchReport) -> None:
     """Each client has one sentence for each release that it does not simply work with; the table has the others."""
-    (breaks,) = sentences(report)
+    breaks, served = sentences(report)
+    assert served.endswith(
+        " is served by apache-kafka-3.9.2: every request that was seen is served, but it never said which software it "
+        "is: rehearse it, because it may read minimums (kafka-conformance watch --rehearse apache-kafka-3.9.2)."
+    )
     assert "breaks with apache-kafka-4.4.0: Produce v2 is refused since 4.0" in breaks
     nothing = markdown(watch_document(report_of(ObservedRequests(), {}, [])))
     assert nothing.endswith("\n\nNo client sent a request, so nothing can be said.\n")
@@ -95,7 +99,7 @@ def test_releases_stay_whole_at_any_width(width: int) -> None:
     assert max(map(len, lines)) <= width
     if width < 200:
         words = [line.split() for line in lines]
-        assert all(words.count([each, "works"]) == 2 for each in SIX)
+        assert all(words.count([each, "is", "served"]) == 2 for each in SIX)
 
 
 def test_what_is_known_of_each_release_is_said(report: WatchReport) -> None:
@@ -106,13 +110,13 @@ def test_what_is_known_of_each_release_is_said(report: WatchReport) -> None:
     found = report_of(seen, {**OF_3_9, 68: Range(0, 0)}, releases)
     said = [
         "nothing can be said about 1 of 1 client with apache-kafka-3.9.2.",
-        "every client works with apache-kafka-4.4.0.",
+        "every request that was seen is served by apache-kafka-4.4.0; 1 of 1 client may need more.",
     ]
     assert found.outcome is PredictedOutcome.CANNOT_SAY
     assert sentences_about_releases(found) == said
     assert as_json(found)["outcomes"] == {
         "apache-kafka-3.9.2": "cannot say",
-        "apache-kafka-4.4.0": "works",
+        "apache-kafka-4.4.0": "is served",
     }
     assert all(each in shown(found, 160) for each in said)
     assert all(each in markdown(watch_document(found)).replace("\\", "") for each in said)
@@ -171,7 +175,7 @@ def test_a_command_that_failed_shows_no_success() -> None:
     seen = ObservedRequests()
     seen.add(OLD, 3, 1)
     release = release_named("apache-kafka-4.4.0")
-    assert report_of(seen, {}, [release]).outcome is PredictedOutcome.WORKS
+    assert report_of(seen, {}, [release]).outcome is PredictedOutcome.SERVED
     for status, words in ((3, "with exit status 3:"), (-9, "by SIGKILL:"), (-40, "by signal 40:")):
         failed = report_of(seen, {}, [release], command_status=status)
         assert failed.outcome is PredictedOutcome.CANNOT_SAY
@@ -188,7 +192,7 @@ def test_clients_that_were_left_out_are_no_success(monkeypatch: pytest.MonkeyPat
     for name in ("one", "two"):
         seen.add(ClientIdentity(name, "h"), 3, 1)
     report = report_of(seen, {}, [release])
-    assert [each.outcome for row in report.rows for each in row.predictions] == [PredictedOutcome.WORKS]
+    assert [each.outcome for row in report.rows for each in row.predictions] == [PredictedOutcome.SERVED]
     assert report.outcome is PredictedOutcome.CANNOT_SAY
 
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
-from upgrade.prediction.prediction import PredictedOutcome, predict
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import predict
 from upgrade.prediction.releases import release_named
 from upgrade.request_kinds import BROKERS_LEFT_OUT
 from upgrade.traffic_files import metrics
@@ -265,9 +266,9 @@ def test_named_software_asks_for_versions(tmp_path: Path) -> None:
     [
         ([("ListOffsets", 0, 1), ("ListOffsets", 7, 1)], PredictedOutcome.BREAKS),
         ([("ListOffsets", 0, 1)], PredictedOutcome.CANNOT_SAY),
-        ([("ListOffsets", 7, 1)], PredictedOutcome.WORKS),
-        ([("OffsetForLeaderEpoch", 1, 1), ("WriteTxnMarkers", 0, 1), ("Produce", 9, 1)], PredictedOutcome.WORKS),
-        ([("ElectPreferredLeaders", 0, 1)], PredictedOutcome.WORKS),
+        ([("ListOffsets", 7, 1)], PredictedOutcome.SERVED),
+        ([("OffsetForLeaderEpoch", 1, 1), ("WriteTxnMarkers", 0, 1), ("Produce", 9, 1)], PredictedOutcome.SERVED),
+        ([("ElectPreferredLeaders", 0, 1)], PredictedOutcome.SERVED),
     ],
 )
 def test_each_version_of_all_programs_is_judged_by_itself(

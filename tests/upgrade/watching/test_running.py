@@ -26,7 +26,7 @@ from tests.upgrade.watching.relay import (
     serve_tables,
     start_broker,
 )
-from upgrade.prediction.prediction import PredictedOutcome
+from upgrade.prediction.outcomes import PredictedOutcome
 from upgrade.prediction.releases import release_named
 from upgrade.prediction.report import WatchReport
 from upgrade.watching import sockets

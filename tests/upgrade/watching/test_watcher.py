@@ -14,7 +14,8 @@ from tests.upgrade.watching.relay import (
     table,
 )
 from upgrade.prediction import observed_requests
-from upgrade.prediction.prediction import PredictedOutcome, predict
+from upgrade.prediction.outcomes import PredictedOutcome
+from upgrade.prediction.prediction import predict
 from upgrade.prediction.releases import release_named
 from upgrade.watching import watcher
 from upgrade.watching.request_head import RequestHead
