@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from reference_model.profiles.known_apis import Range
 from reference_model.profiles.profile import KRAFT, RECORDED_RELEASES, ZOOKEEPER, line_of
-from reference_model.profiles.release_tables import level_refusal, patch_releases, stand_in
+from reference_model.profiles.release_tables import level_refusal, patch_releases, recorded_release, stand_in
 
 
 def test_each_compared_release_stands_for_a_recorded_one_of_its_line() -> None:
@@ -64,3 +67,11 @@ def test_a_release_runs_at_the_levels_of_older_lines(
     release: str, quorum: str | None, level: str, refusal: str
 ) -> None:
     assert level_refusal("X", release, quorum, level) == refusal
+
+
+def test_release_with_a_given_table_has_its_name_and_what_it_leaves() -> None:
+    """What is listed and refused stays so."""
+    release = recorded_release("4.4.0")
+    cut = replace(release, table_name="JoinGroup 5+", left=((0, Range(0, 13)), (11, Range(5, 9))))
+    assert (cut.short, cut.target, cut.title) == ("JoinGroup 5+", "JoinGroup 5+", "4.4.0 with JoinGroup 5+")
+    assert {key: str(each) for key, each in cut.table().items()} == {0: "0-13 (0-2 listed, refused)", 11: "5-9"}
