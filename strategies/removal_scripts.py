@@ -1,4 +1,4 @@
-"""Scripts of brokers without the oldest or the newest versions of APIs, of which a client may need others.
+"""Scripts of brokers without the oldest or the newest versions of APIs.
 
 They are as brokers become when a release drops versions, and as they are when a client is ahead of them. A client
 cannot tell from such a table why a version is missing, and everything that it sends may still be there.

@@ -90,7 +90,7 @@ def needs(
     """Measure which versions clients need, also unsent ones.
 
     A CLIENT is an id or a glob that `kafka-conformance clients` lists. Each of its operations is tried again and again
-    with a real broker behind a proxy that takes versions away: the oldest or the newest ones of one API, or the API. A
+    with a real broker, and a proxy takes versions away: the oldest or the newest ones of one API, or the API. A
     hidden need is a version or an API that the client never sends, and without which it gives something up.
 
     The exit status is 0, and 10 if an operation could not be measured.

@@ -1,4 +1,7 @@
-"""Where the needs of a client are measured: with a release behind the recording proxy, or with a scripted broker."""
+"""Where the needs of a client are measured.
+
+That is with a release to which the recording proxy leads, or with a scripted broker.
+"""
 
 from __future__ import annotations
 

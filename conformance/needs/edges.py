@@ -1,4 +1,4 @@
-"""How far versions can be taken away before an operation is not as before any more."""
+"""How far versions can be taken away before an operation is not as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures what the operations of a client need, by taking versions away one at a time.
+"""Measures what the operations of a client need, by taking versions away.
 
 An operation first runs several times with nothing taken away: one that does not work each time is not measured. What
 does not work without something, and does not say what is missing, is tried again. If that differs, nothing is

@@ -1,4 +1,4 @@
-"""Tables that no release has: those of a release or broker after the removal of versions or APIs.
+"""Removals of versions or APIs, which make tables that no release has.
 
 A removal is one entry of a list such as "JoinGroup 5+, Fetch 4-12, no DescribeCluster". It may only take versions away:
 what a broker does not serve, no table in front of it can add.

@@ -1,4 +1,7 @@
-"""Measured needs for people: what a client needs without sending it, and which versions it works with."""
+"""Measured needs for people.
+
+That is what a client needs without sending it, and which versions it works with.
+"""
 
 from __future__ import annotations
 

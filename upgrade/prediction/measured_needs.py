@@ -1,4 +1,4 @@
-"""What is known of a client beyond the requests that it was seen to send: its measured needs.
+"""What is known of a client beyond what it was seen to send: measured needs.
 
 A client whose requests are all served works if it is known to need nothing else. Of any other one only that is known
 which was seen: it may read from the lowest versions of a table what it can do.

@@ -1,4 +1,6 @@
-"""Faults of clients that derive from the ends of ranges in a table whether they can use a broker at all.
+"""Faults of clients that derive too much from the ends of ranges in a table.
+
+By them they decide whether they can use a broker at all.
 
 What they send is left in these tables.
 """
@@ -23,12 +25,16 @@ class _RefusingTables(ModelClient):
     """Gives up on a broker whose table differs in a certain way from that of one that has every version."""
 
     def ranges_in(self, link: Link, response: ApiVersionsResponse) -> Mapping[int, Range]:
-        if len(response.api_keys) == len(healthy_ranges()):
-            raised, lowered = {}, {}
-            for key, lowest, highest in healthy_ranges():
-                entry = response.range_of(key)
-                if entry is not None and (is_lower := entry.max_version < highest) + (entry.min_version > lowest) == 1:
-                    (lowered if is_lower else raised)[key] = entry.max_version if is_lower else entry.min_version
+        entries = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+        healthy = {key: (lowest, highest) for key, lowest, highest in healthy_ranges()}
+        if entries.keys() == healthy.keys():
+            changed = {key: entries[key] for key in entries if entries[key] != healthy[key]}
+            raised = {
+                key: low for key, (low, high) in changed.items() if low > healthy[key][0] and high == healthy[key][1]
+            }
+            lowered = {
+                key: high for key, (low, high) in changed.items() if high < healthy[key][1] and low == healthy[key][0]
+            }
             if self.is_refused(raised, lowered):
                 raise BrokerError("the broker cannot be used")
         return super().ranges_in(link, response)
@@ -79,8 +85,8 @@ class NewestProduceIsNeeded(_RefusingTables):
 
 
 @fault(LOWERED)
-class BrokerMayNotBeBehind(_RefusingTables):
-    """Gives up on a broker that is one version behind in every API."""
+class EveryNewestVersionIsNeeded(_RefusingTables):
+    """Gives up on a broker that lacks the newest version of every API."""
 
     def is_refused(self, raised: Mapping[int, int], lowered: Mapping[int, int]) -> bool:
         return len(lowered) > len(healthy_ranges()) // 2

@@ -20,7 +20,8 @@ def found(versions: range, failing: Collection[int], **others: object) -> tuple[
         return Probe(removed=f"v{version}", outcome=outcome)
 
     edge = edge_of(versions, try_, **others)  # type: ignore[arg-type]
-    return edge.version, edge.failure and edge.failure.removed, edge.is_monotone, tried
+    failed = None if edge.failure is None else edge.failure.removed
+    return edge.version, failed, edge.is_monotone, tried
 
 
 def test_range_that_works_to_its_end_has_no_failure() -> None:
