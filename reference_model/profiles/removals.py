@@ -97,7 +97,8 @@ def without(served: Ranges, removals: Iterable[Removal]) -> Ranges:
     """Return what is left of a table after some removals.
 
     Raises:
-        InvalidTable: nothing is left of an API of which something should be, or the table does not have it.
+        InvalidTable: nothing is left of an API of which something should be, the table does not have it, or it does
+            not have the versions that should be left.
     """
     left = dict(served)
     for removal in removals:
@@ -105,6 +106,8 @@ def without(served: Ranges, removals: Iterable[Removal]) -> Ranges:
         name = label_of(removal.api_key)
         if range_ is None:
             raise InvalidTable(f"{removal} cannot be tried: the table does not have {name}")
+        if removal.highest is not None and not range_.lowest <= removal.lowest <= removal.highest <= range_.highest:
+            raise InvalidTable(f"{removal} lists what is not served: write versions of {name} {range_}")
         rest = removal.left_of(range_)
         if rest is None and not removal.is_complete:
             raise InvalidTable(f"{removal} leaves nothing of {name} {range_}; write 'no {name}' to remove it")

@@ -64,6 +64,8 @@ def test_rest_of_a_table_is_what_was_not_removed() -> None:
     ("text", "message"),
     [
         ("JoinGroup 10+", "JoinGroup 10+ leaves nothing of JoinGroup 0-9; write 'no JoinGroup' to remove it"),
+        ("Fetch 4-19", "Fetch 4-19 lists what is not served: write versions of Fetch 4-18"),
+        ("Fetch 0-9", "Fetch 0-9 lists what is not served: write versions of Fetch 4-18"),
         ("Produce 3+", "Produce 3+ cannot be tried: the table does not have Produce"),
     ],
 )
