@@ -24,6 +24,7 @@ from strategies.refused_name_scripts import (
     name_refused_by_an_older_broker,
     refused_for_name,
 )
+from strategies.removal_scripts import brokers_with_maximums, brokers_with_minimums
 from strategies.slow_broker_scripts import (
     brokers_that_fail_for_long,
     failing_for_long,
@@ -34,7 +35,7 @@ from strategies.slow_broker_scripts import (
 )
 from tests.strategies.search import find_any
 from tests.strategies.test_scripts import first
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, JOIN_GROUP_KEY
 from wire.api_versions import NEWEST_VERSION
 
 
@@ -56,6 +57,8 @@ from wire.api_versions import NEWEST_VERSION
         (next_releases, lambda s: s == next_release(6, more=1)),
         (next_releases, lambda s: first(s).table.ranges_of(API_VERSIONS_KEY) == ((0, 32767),)),
         (brokers_without_old_features, lambda s: 0 in unknown_keys_of(s)),
+        (brokers_with_minimums, lambda s: changed_keys(s) == {JOIN_GROUP_KEY}),
+        (brokers_with_maximums, lambda s: len(changed_keys(s)) == 3),
         (brokers_with_other_apis, lambda s: unknown_keys_of(s) == {10}),
         (brokers_with_other_apis, lambda s: changed_keys(s) - unknown_keys_of(s)),
         (brokers_with_other_apis, lambda s: 60 in first(s).table.removed),

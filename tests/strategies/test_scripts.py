@@ -86,6 +86,7 @@ from strategies.refused_name_scripts import (
     brokers_that_refuse_names_again_and_again,
     refused_again_and_again,
 )
+from strategies.removal_scripts import brokers_with_maximums, brokers_with_minimums
 from strategies.secured_scripts import (
     broker_that_refuses_login,
     broker_with_sasl_ranges,
@@ -145,6 +146,8 @@ STRATEGIES = (
     clusters_with_an_old_node,
     brokers_with_other_apis,
     brokers_without_old_features,
+    brokers_with_minimums,
+    brokers_with_maximums,
     next_releases,
     brokers_that_fail_for_long,
     late_tables,
