@@ -117,23 +117,17 @@ def sentences(report: WatchReport) -> list[str]:
     """
     texts = []
     for row in report.rows:
+        served: dict[str, list[Prediction]] = {}
         for prediction in row.predictions:
-            if prediction.outcome is not PredictedOutcome.WORKS:
+            if prediction.outcome is PredictedOutcome.SERVED:
+                why = "; ".join(decision.sentence for decision in prediction.decisions)
+                served.setdefault(why, []).append(prediction)
+            elif prediction.outcome is not PredictedOutcome.WORKS:
                 reasons = [decision.sentence for decision in prediction.decisions[:_MAX_REASONS]]
                 if more := len(prediction.decisions) - len(reasons):
                     reasons.append(f"and {more} more")
                 why = "; ".join(reasons)
                 texts.append(f"{_breaking_client(row.client, prediction.outcome)} {prediction.release}: {why}.")
-        served: dict[str, list[Prediction]] = {}
-        for each in row.predictions:
-            if each.outcome is PredictedOutcome.SERVED:
-                served.setdefault("; ".join(decision.sentence for decision in each.decisions), []).append(each)
-            elif each.outcome is not PredictedOutcome.WORKS:
-                reasons = [decision.sentence for decision in each.decisions[:_MAX_REASONS]]
-                if more := len(each.decisions) - len(reasons):
-                    reasons.append(f"and {more} more")
-                why = "; ".join(reasons)
-                texts.append(f"{_breaking_client(row.client, each.outcome)} {each.release}: {why}.")
         for why, alike in served.items():
             releases = ", ".join(each.release for each in alike)
             command = alike[-1].decisions[0].command
