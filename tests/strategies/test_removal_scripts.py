@@ -1,4 +1,4 @@
-"""Brokers that lack the oldest or the newest versions of APIs, and otherwise have all of them."""
+"""Brokers that lack the oldest or the newest versions of APIs, and no others."""
 
 from __future__ import annotations
 
