@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.assertions.decoding import error_code_of, key_ranges
 from conformance.assertions.errors import MalformedAnswer, ResponseFault
 from reference_model.judging.outcome_texts import part_of_response, what_it_did
+from reference_model.judging.table_rules import Rule
 from wire.api_versions import ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
@@ -56,6 +57,12 @@ def assert_same_table(answer: ApiVersionsResponse, expected: ApiVersionsResponse
         key for key in ranges.keys() | expected_ranges.keys() if ranges.get(key) != expected_ranges.get(key)
     )
     assert not differing, f"the table is not the one {where}\nAPI keys that differ: {', '.join(map(str, differing))}"
+
+
+def assert_rule(rule: Rule, response: ApiVersionsResponse, version: int) -> None:
+    """Fail if a response, read in the layout of a version, breaks a rule that holds of any response."""
+    what = rule(response, version)
+    assert not what, what
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:

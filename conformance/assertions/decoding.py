@@ -18,7 +18,6 @@ from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange
-from wire.fields import Message
 from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
 
 _DUMP_BYTES = 48
@@ -171,14 +170,3 @@ def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResp
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
     """Return the table of a response as a dict of API key to (min_version, max_version)."""
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
-
-
-def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
-    """Return the tags of every tag section of a response, in wire order."""
-    structs: tuple[Message, ...] = (
-        answer,
-        *answer.api_keys,
-        *answer.supported_features,
-        *answer.finalized_features,
-    )
-    return tuple(struct.tag_order for struct in structs)

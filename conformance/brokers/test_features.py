@@ -5,7 +5,6 @@ They check where responses carry features, whether these are valid, and whether 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 
@@ -80,11 +79,10 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request, history: C
 def test_v3_lists_the_features_without_a_zero_minimum(broker: Broker, version: int, history: ConnectionHistory) -> None:
     """v3 lists exactly those features of a later version whose minimum is above 0, with the same ranges."""
     assume(version <= broker.max_version)
-    oldest = features_at(broker, FIRST_FLEXIBLE_VERSION, history).supported_features
+    in_v3 = features_at(broker, FIRST_FLEXIBLE_VERSION, history)
     drawn = features_at(broker, version, history).supported_features
-    from_zero = [feature.name for feature in oldest if feature.min_version == 0]
-    assert not from_zero, f"v3 lists features whose minimum is 0: {', '.join(from_zero)}"
-    assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(oldest), (
+    assert_rule(early_zero_minimums, in_v3, FIRST_FLEXIBLE_VERSION)
+    assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(in_v3.supported_features), (
         "v3 does not list the same features and ranges as a later version"
     )
 
@@ -103,20 +101,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request, history: Connec
     """Features have ordered ranges and appear once, and finalized levels lie within the supported ranges."""
     assume_served(broker, sent)
     _, answer = success_after(broker, history, sent)
-    supported = {feature.name: feature for feature in answer.supported_features}
-    for features in (answer.supported_features, answer.finalized_features):
-        counts = Counter(feature.name for feature in features)
-        assert [name for name, count in counts.items() if count > 1] == [], "stands twice"
-    for feature in answer.supported_features:
-        assert 0 <= feature.min_version <= feature.max_version, feature.name
-    for level in answer.finalized_features:
-        assert 0 <= level.min_version_level <= level.max_version_level, level.name
-        if level.name in supported:
-            assert level.max_version_level <= supported[level.name].max_version, level.name
-            assert level.min_version_level >= supported[level.name].min_version, level.name
-    if sent.api_version >= FIRST_VERSION_WITH_ZERO_MINIMUM:
-        finalized = {level.name for level in answer.finalized_features}
-        assert finalized <= supported.keys(), "a feature is finalized, but not listed as supported"
+    assert_rule(unsound_features, answer, sent.api_version)
 
 
 def answers_in_turn(

@@ -18,6 +18,7 @@ from conformance.assertions.asserting import (
     assert_error,
     assert_kept,
     assert_refused,
+    assert_rule,
     assert_same_table,
     fate_of,
 )
@@ -41,7 +42,6 @@ from conformance.assertions.decoding import (
     error_code_of,
     key_ranges,
     payload_of,
-    tag_orders,
 )
 from conformance.assertions.epochs import assert_epoch_never_fell
 from conformance.assertions.errors import JudgedElsewhere, MalformedAnswer, ResponseFault, Unjudged, violation_context
@@ -168,6 +168,15 @@ from reference_model.broker.rules.request_parser import Unreadable, is_valid_nam
 from reference_model.judging.agreement import refuses
 from reference_model.judging.outcome_texts import in_words, summary_of, what_followed, what_it_did
 from reference_model.judging.same_response import StablePart, stable_part
+from reference_model.judging.table_rules import (
+    early_zero_minimums,
+    repeated_keys,
+    sent_defaults,
+    unlisted_api_versions,
+    unordered_ranges,
+    unordered_tags,
+    unsound_features,
+)
 from reference_model.profiles.listeners import (
     BROKER_LISTENERS,
     CLIENT_AUTH_LISTENERS,
@@ -324,7 +333,6 @@ from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FIRST_VERSION_WITH_CLUSTER_CHECK,
     FIRST_VERSION_WITH_THROTTLE_TIME,
-    FIRST_VERSION_WITH_ZERO_MINIMUM,
     NEWEST_VERSION,
     NO_NODE,
     THROTTLE_TIME_BYTES,
