@@ -38,6 +38,9 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "needs": _listed("needs", "Measure which versions clients need, also unsent ones."),
         "changes": _listed("changes", "Find the releases that began to treat bytes differently."),
     },
+    "Share the handshake": {
+        "vectors": _listed("vectors", "Show, run and check the vectors: the handshake as data."),
+    },
     "Read results": {
         "summary": _listed("summary", "Show on one page what a run or a grid found."),
         "diff": _listed("diff", "Show what changed from run or grid A to B."),

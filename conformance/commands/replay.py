@@ -16,7 +16,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses import marks
-from clauses.catalogue import CatalogueError
+from clauses.catalogue import CatalogueError, Role
 from clauses.operations import clause_or_row
 from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.contradictions import contradicted_must, is_of_model
@@ -33,6 +33,7 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.roles.role import RoleInRun
 from conformance.roles.role_registry import roles_named
 from conformance.roles.stored_targets import ReplayOptions
+from conformance.vectors.vector_set import PLAYS, InvalidVectors, load_vectors
 from fixtures.choosing.target_options import AUTO, LAUNCHERS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.client.addresses import Address, parse_address
@@ -65,10 +66,10 @@ BY_TIME_ALONE = ": only time showed it in its run, so the machine may have been 
 @click.command()
 @click.argument(
     "paths",
-    metavar="FILE...",
+    metavar="FILE|VECTOR...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, exists=True),
+    type=click.Path(path_type=Path),
 )
 @click.option(
     "--bootstrap-server",
@@ -128,8 +129,9 @@ def replay(
     """Judge stored failures again: do they still fail?
 
     FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets
-    the same requests again, a client the same script. The exit status is 1 if one still fails, otherwise 10 if one
-    cannot be judged, and 0 if none fails.
+    the same requests again, a client the same script. VECTOR is the id of a play in vectors/plays.json, which --client
+    or --client-cmd plays to a client; `vectors run` judges a broker by vectors. The exit status is 1 if one still
+    fails, otherwise 10 if one cannot be judged, and 0 if none fails.
     """
     options = ReplayOptions(
         listeners=_given_listeners(bootstrap_server, command_config),
@@ -143,10 +145,10 @@ def replay(
         client_command=client_cmd,
         client_unconfined=client_unconfined,
     )
-    with reported_as(UnknownName, NoStoredFailure):
+    with reported_as(UnknownName, NoStoredFailure), reported_as(InvalidFile, InvalidVectors):
         # One that cannot be read is refused before any is judged.
         failures = [_read(path) for path in paths]
-    with kept_from_others(*(folder for path in paths for folder in runs_of(path))):
+    with kept_from_others(*(folder for path in paths if path.exists() for folder in runs_of(path))):
         statuses = [_replayed(failure, options) for failure in failures]
     raise SystemExit(min(statuses, key=[1, ExitStatus.HARNESS_ERROR, 0].index))
 
@@ -157,9 +159,36 @@ def _read(path: Path) -> StoredFailure:
     Raises:
         NoStoredFailure: there is none.
     """
-    failure = read_failure(path)
+    failure = read_failure(path) if path.exists() else _failure_of_vector(str(path))
     roles_named(failure.role)
     return failure
+
+
+def _failure_of_vector(vector_id: str) -> StoredFailure:
+    """Return a play of the vectors as if a client had failed it.
+
+    Raises:
+        NoStoredFailure: neither a file nor a play is named so.
+        InvalidVectors: the set cannot be read.
+    """
+    found = load_vectors().find(vector_id)
+    if found is None:
+        raise NoStoredFailure(f"{vector_id} is neither a folder of a failure nor the id of a vector")
+    kind, vector = found
+    if kind != PLAYS:
+        raise NoStoredFailure(f"{vector_id} is a vector of {kind}: only plays are replayed; see `vectors run`")
+    return StoredFailure(
+        signature=vector_id,
+        clause=vector["clauses"][0],
+        property_name=vector["property"],
+        target=f"the client of {vector_id}",
+        listener=vector["listener"],
+        message=vector["sentence"],
+        example=f"{{'script': {vector['script']}}}",
+        sent={},
+        needs_earlier_requests=False,
+        role=Role.CLIENT.value,
+    )
 
 
 def runs_of(path: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What must hold of any ApiVersions response alone, whatever the broker's table is.
+"""What must hold of any ApiVersions response alone, whatever its table is.
 
 Each rule returns what is wrong in a few words, or an empty text. Properties assert it, and vectors are judged by it.
 """

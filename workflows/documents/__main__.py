@@ -13,6 +13,7 @@ import click
 from reports.command_line.suite_command import SuiteCommand
 from workflows.documents.records_schema import records_schema
 from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
+from workflows.documents.specification import specification
 from workflows.documents.table_json_schema import table_schema
 
 DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
@@ -20,6 +21,7 @@ DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "docs/clauses.md": clause_list,
     "docs/commands.md": command_reference,
     "docs/records-schema.md": records_schema,
+    "docs/specification.md": specification,
     "reports/exports/table_schema.json": table_schema,
 }
 """What yields the parts of each document, which are joined by line ends."""

@@ -1,0 +1,308 @@
+"""Plays vectors to a broker, and judges it by nothing but the vectors.
+
+It needs a way to open byte streams, so it serves sockets and brokers in memory alike. It uses neither pytest nor
+Hypothesis.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clauses.catalogue import Level, catalogue
+from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Outcomes, VectorStep
+from conformance.vectors.expected_outcomes import is_closed
+from fixtures.client.transport import Transport
+from reference_model.broker.rules.connection_states import ConnectionEvent
+from reference_model.judging.agreement import Agreement
+from reference_model.judging.outcome_texts import difference
+from reference_model.judging.table_rules import table_faults
+from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of, with_own_table
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
+from wire.codec import decode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome, Request, probe_request
+from wire.frames import FrameReader, encode_frame
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader, read_error_code, read_request_start
+
+Open = Callable[[str], Transport]
+"""Opens a byte stream to a listener of the broker."""
+
+READ_BYTES = 65536
+ANSWER_TIMEOUT_S = 5.0
+"""How long a response, or the end of the stream, is waited for."""
+PIECE_PAUSE_S = 0.02
+"""How long nothing is written between two writes of a step, so that the broker reads them one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """What a broker did other than a vector allows.
+
+    Attributes:
+        vector: the vector's id.
+        clause: the clause that it breaks, as far as the vector tells.
+        level: the level of that clause.
+        sentence: what was allowed and what was seen.
+        sent: the frame, its size included.
+        received: what came for it, its size included; empty if nothing did.
+    """
+
+    vector: str
+    clause: str
+    level: Level
+    sentence: str
+    sent: bytes
+    received: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTable:
+    """What a listener of a broker says about itself before it is judged.
+
+    Attributes:
+        response: its response in the newest version that can be read; None if none can.
+        version: that version.
+        newest_version: the newest version of ApiVersions that it supports.
+    """
+
+    response: ApiVersionsResponse | None
+    version: int
+    newest_version: int
+
+
+class _Stream:
+    """One connection: what was read, and whether it has ended."""
+
+    def __init__(self, transport: Transport, timeout_s: float) -> None:
+        self.transport = transport
+        self.ended = False
+        self.problem = ""
+        self._timeout_s = timeout_s
+        self._reader = FrameReader()
+
+    def write(self, writes: Sequence[bytes]) -> None:
+        # A broker may close before it has read everything: what it did shows when we read.
+        with contextlib.suppress(OSError):
+            for number, data in enumerate(writes):
+                if number:
+                    self._take_in(PIECE_PAUSE_S)
+                self.transport.settimeout(self._timeout_s)
+                self.transport.sendall(data)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.transport.shutdown(socket.SHUT_WR)
+
+    def next_frame(self) -> bytes | None:
+        """Return the next frame without its size; None at the end of the stream, or if nothing comes."""
+        while True:
+            try:
+                frame = self._reader.next_payload()
+            except DecodeError as error:
+                self.problem = str(error)
+                return None
+            if frame is not None or self.ended or not self._take_in(self._timeout_s):
+                return frame
+
+    def is_over(self) -> bool:
+        """Return whether the broker closes the connection, and sends nothing more."""
+        return self.next_frame() is None and self.ended
+
+    def _take_in(self, timeout_s: float) -> bool:
+        """Read once; return False if nothing came in time."""
+        try:
+            self.transport.settimeout(timeout_s)
+            data = self.transport.recv(READ_BYTES)
+        except TimeoutError:
+            return False
+        except OSError:
+            data = b""
+        self.ended = not data
+        self._reader.receive_data(data)
+        return True
+
+
+class BrokerCheck:
+    """Plays vectors to one broker.
+
+    Attributes:
+        tables: what each listener said about itself, by its name.
+    """
+
+    def __init__(self, open_stream: Open, *, release: str = "", timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            open_stream: opens a stream to a listener.
+            release: the release of Apache Kafka that the broker is judged as; empty for the text of the KIPs.
+            timeout_s: how long a response is waited for.
+        """
+        self._open = open_stream
+        self._release = release
+        self._timeout_s = timeout_s
+        self._agreements: dict[str, Agreement] = {}
+        self.tables: dict[str, OwnTable] = {}
+
+    def table_of(self, listener: str) -> OwnTable:
+        """Ask a listener for its table once, in the newest version that can be read."""
+        if listener not in self.tables:
+            self.tables[listener] = self._asked(listener)
+        return self.tables[listener]
+
+    def _asked(self, listener: str) -> OwnTable:
+        for version in range(NEWEST_VERSION, -1, -1):
+            response = self._response(listener, version)
+            if response is not None and response.error_code is ErrorCode.NONE:
+                own = response.range_of(API_VERSIONS_KEY)
+                newest = version if own is None else min(max(own.max_version, version), NEWEST_VERSION)
+                return OwnTable(response=response, version=version, newest_version=newest)
+        return OwnTable(response=None, version=0, newest_version=0)
+
+    def _response(self, listener: str, version: int) -> ApiVersionsResponse | None:
+        with contextlib.closing(self._open(listener)) as transport:
+            stream = _Stream(transport, self._timeout_s)
+            stream.write([probe_request(version).data])
+            frame = stream.next_frame()
+        try:
+            return None if frame is None else decode(ApiVersionsResponse, frame[CORRELATION_ID_BYTES:], version=version)
+        except DecodeError:
+            return None
+
+    def _agreement(self, listener: str) -> Agreement:
+        if listener not in self._agreements:
+            table = self.table_of(listener).response
+            profile: Profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+            self._agreements[listener] = Agreement(profile if table is None else with_own_table(profile, table))
+        return self._agreements[listener]
+
+    def check(self, vector: BrokerVector) -> Disagreement | None:
+        """Play a vector; return the first frame that the broker treats in a way that it does not allow."""
+        streams: dict[int, _Stream] = {}
+        epochs: list[int] = []
+        try:
+            for step in vector.steps:
+                if step.connection not in streams:
+                    self.table_of(step.listener)
+                    streams[step.connection] = _Stream(self._open(step.listener), self._timeout_s)
+                found = self._check_step(vector, step, streams[step.connection], epochs)
+                if found is not None:
+                    return found
+        finally:
+            for stream in streams.values():
+                stream.transport.close()
+        return None
+
+    def _check_step(
+        self, vector: BrokerVector, step: VectorStep, stream: _Stream, epochs: list[int]
+    ) -> Disagreement | None:
+        if step.closes:
+            stream.transport.close()
+            return None
+        stream.write(step.writes)
+        if step.ends_stream:
+            stream.end()
+        newest = self.table_of(step.listener).newest_version
+        for number, expected in enumerate(step.expected):
+            outcomes = expected.outcomes(newest, self._release)
+            if not outcomes:
+                continue
+            frame = step.frames[number] if number < len(step.frames) else b"".join(step.writes)[:READ_BYTES]
+            exchange = _exchange(frame, stream, outcomes)
+            found = self._judge(vector, step, exchange, outcomes, stream)
+            found = found or self._judge_response(vector, exchange, epochs)
+            if found is not None:
+                return found
+        return None
+
+    def _judge(
+        self, vector: BrokerVector, step: VectorStep, exchange: Exchange, outcomes: Outcomes, stream: _Stream
+    ) -> Disagreement | None:
+        matched = self._agreement(step.listener).matching(exchange, outcomes)
+        if matched is not None:
+            must_close = matched.outcome is Outcome.ANSWER and matched.event is ConnectionEvent.REFUSED
+            if not must_close or stream.is_over():
+                return None
+        own = catalogue()[outcomes[0].clause]
+        is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
+        clause = own.id if is_pinned else vector.clauses[0]
+        return Disagreement(
+            vector=vector.id,
+            clause=clause,
+            level=Level.PIN if is_pinned else vector.level,
+            sentence=difference(exchange, outcomes),
+            sent=exchange.request.data,
+            received=exchange.received,
+        )
+
+    def _judge_response(self, vector: BrokerVector, exchange: Exchange, epochs: list[int]) -> Disagreement | None:
+        """Judge a response by the rules that hold of any; `epochs` are those of the responses before it."""
+        payload = exchange.payload
+        if payload is None or exchange.request.api_key != API_VERSIONS_KEY:
+            return None
+        is_refusal = read_error_code(payload) == ErrorCode.UNSUPPORTED_VERSION
+        version = 0 if is_refusal else exchange.request.api_version
+        broken, epoch = _broken_rules(payload[CORRELATION_ID_BYTES:], version)
+        fell = f"the epoch fell from {epochs[-1]} to {epoch}" if epochs and 0 <= epoch < epochs[-1] else ""
+        epochs += [epoch] if epoch >= 0 else []
+        for clause, what in (*broken, *([("FEATURES.epoch-monotone", fell)] if fell else [])):
+            return Disagreement(
+                vector=vector.id,
+                clause=clause,
+                level=catalogue()[clause].level,
+                sentence=what,
+                sent=exchange.request.data,
+                received=exchange.received,
+            )
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _broken_rules(body: bytes, version: int) -> tuple[tuple[tuple[str, str], ...], int]:
+    """Return the rules that a body breaks, and the epoch of its features; cached, because brokers repeat themselves."""
+    try:
+        response = decode(ApiVersionsResponse, body, version=version)
+    except (DecodeError, KeyError):
+        return (), -1
+    return tuple(table_faults(response, version)), response.finalized_features_epoch
+
+
+def _exchange(frame: bytes, stream: _Stream, outcomes: Outcomes) -> Exchange:
+    """Return what became of a frame."""
+    start = read_request_start(frame)
+    header = RequestHeader(
+        request_api_key=start.api_key, request_api_version=start.api_version, correlation_id=start.correlation_id
+    )
+    request = Request(data=encode_frame(frame), header=header)
+    if all(each.outcome is Outcome.IGNORED for each in outcomes):
+        # What comes next belongs to the frame after it, whose correlation id shows it.
+        return Exchange(request=request, outcome=Outcome.IGNORED, usable=True)
+    payload = stream.next_frame()
+    if payload is not None:
+        return Exchange(request=request, outcome=Outcome.ANSWER, payload=payload, usable=True)
+    outcome = Outcome.CLOSED if stream.ended else Outcome.SILENT
+    if outcome is Outcome.SILENT and any(each.outcome is Outcome.IGNORED for each in outcomes):
+        outcome = Outcome.IGNORED
+    return Exchange(request=request, outcome=outcome)
+
+
+def keeps_the_least(exchange: Exchange, outcomes: Outcomes) -> bool:
+    """Return whether a broker that differs from a pinned outcome keeps what the sources say at least.
+
+    A frame that cannot be read, for which a close is pinned, must not be served: it may be refused in any way. A
+    refusal must have its error code; its layout and its table are pinned.
+    """
+    error_code = None if exchange.payload is None else read_error_code(exchange.payload)
+    if is_closed(outcomes):
+        return exchange.outcome is Outcome.CLOSED or error_code not in (None, ErrorCode.NONE)
+    return error_code is not None and any(error_code == each.error_code for each in outcomes)
+
+
+def strictest(levels: Sequence[Level]) -> Level:
+    """Return the strictest of some levels."""
+    return min(levels, key=LEVELS.index)

@@ -1,0 +1,205 @@
+"""Writes the set of vectors.
+
+It chooses the inputs, and asks the models what is right.
+
+`chosen` takes minutes, because it tries every planted fault. `regenerated` keeps the inputs that the set has, and asks
+the models again; so a change of a model, of a clause or of a rule shows as a difference of files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clauses.catalogue import Role
+from conformance.failures.drawn_values import UnreadableValues, read_values
+from conformance.mutation.properties import client_properties
+from conformance.mutation.subjects import SUBJECTS
+from conformance.vectors import play_vectors
+from conformance.vectors.broker_candidates import (
+    Candidate,
+    drawn_candidates,
+    login_candidates,
+    merged,
+    pinned_candidates,
+    stored_candidates,
+)
+from conformance.vectors.broker_check import BrokerCheck
+from conformance.vectors.broker_vectors import BrokerVector, as_json, read_vector
+from conformance.vectors.choice_vectors import CHOICES
+from conformance.vectors.cover import catches_of, covering
+from conformance.vectors.expected_outcomes import CLUSTER_ID, NODE_ID, SentStep
+from conformance.vectors.play_vectors import PlayCandidate, is_failed_by, pinned_plays
+from conformance.vectors.request_fields import fields_of
+from conformance.vectors.response_vectors import responses_in
+from conformance.vectors.vector_score import broker_in_memory, why_not_expressible
+from conformance.vectors.vector_set import BROKER_KINDS, CONVERSATIONS, PLAYS, REQUESTS, RESPONSES, VectorSet
+from conformance.vectors.vector_set import CHOICES as CHOICES_KIND
+from reference_model.broker.rules.sasl import CREDENTIALS
+from reference_model.clients.model.negotiation import MODEL
+from reference_model.clients.scripts.script import Script, healthy_ranges
+from reference_model.profiles.listeners import TLS_LISTENERS
+from reference_model.profiles.profile import REFERENCE
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from wire.sentinel import sentinel_for
+
+Vectors = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The JSON values of the vectors, by kind."""
+
+
+class Chosen(NamedTuple):
+    """The inputs of a set."""
+
+    candidates: Sequence[Candidate]
+    plays: Sequence[PlayCandidate]
+
+
+def choose(published: Sequence[PlayCandidate] = ()) -> Chosen:
+    """Choose inputs: few, that together catch every planted fault that any candidate catches.
+
+    Args:
+        published: plays that are in the set in any case, those of published findings.
+    """
+    with assumptions_outside_hypothesis():
+        return Chosen(_chosen_candidates(), merged_plays([*published, *_chosen_plays()]))
+
+
+def merged_plays(plays: Iterable[PlayCandidate]) -> list[PlayCandidate]:
+    """Return each play once."""
+    return list({each.id: each for each in plays}.values())
+
+
+def published_plays(findings: Path) -> list[PlayCandidate]:
+    """Return the plays of the findings below a folder, but for those with TLS or with more than a script."""
+    plays = []
+    for path in sorted(findings.glob("*/*/failure.json")):
+        values = json.loads(path.read_text(encoding="utf-8"))
+        judged = client_properties().get(values["property_name"])
+        if values.get("role") != Role.CLIENT or judged is None:
+            continue
+        given = read_values(values["example"])
+        script = given.get("script")
+        if set(given) == {"script"} and isinstance(script, Script) and script.listener not in TLS_LISTENERS:
+            plays.append(PlayCandidate(judged=judged, script=script))
+    return plays
+
+
+def _chosen_candidates() -> list[Candidate]:
+    subject = SUBJECTS[REFERENCE]
+    found = merged([*pinned_candidates(subject), *login_candidates(), *stored_candidates()])
+    plain = BrokerCheck(broker_in_memory(""))
+    items = dict(sorted(found.items(), key=lambda item: (item[1].cost, item[0])))
+    vectors = {key: each.as_vector() for key, each in items.items()}
+    # What the correct broker does otherwise is about something that vectors leave out, such as SCRAM.
+    vectors = {key: each for key, each in vectors.items() if plain.check(each) is None}
+    checks = {name: BrokerCheck(broker_in_memory(name)) for name in subject.faults}
+
+    def is_caught(fault: str, vector: BrokerVector) -> bool:
+        return checks[fault].check(vector) is not None
+
+    faults = {name: fault.breaks for name, fault in subject.faults.items()}
+    catches = catches_of(faults, vectors, lambda vector: vector.clauses, is_caught)
+    for fault in [name for name, keys in catches.items() if not keys and not why_not_expressible(name)]:
+        for key, each in merged(drawn_candidates(subject, fault)).items():
+            vector = each.as_vector()
+            if plain.check(vector) is None and is_caught(fault, vector):
+                items[key], vectors[key] = each, vector
+                catches[fault].append(key)
+    keys = covering(catches, {key: items[key].cost for key in vectors})
+    return [items[key] for key in keys]
+
+
+def _chosen_plays() -> list[PlayCandidate]:
+    subject = SUBJECTS[MODEL]
+    items = {each.id: each for each in sorted(pinned_plays(subject), key=lambda each: (each.cost, each.id))}
+    faults = {name: fault.breaks for name, fault in subject.faults.items()}
+    catches = catches_of(faults, items, lambda each: each.judged.clauses, lambda fault, each: is_failed_by(each, fault))
+    return [items[key] for key in covering(catches, {key: each.cost for key, each in items.items()})]
+
+
+def generated(chosen: Chosen) -> Vectors:
+    """Return the vectors of some inputs."""
+    return _all_kinds([each.as_vector(complete=True) for each in chosen.candidates], chosen.plays)
+
+
+def regenerated(present: VectorSet) -> Vectors:
+    """Return the vectors of the inputs that a set has."""
+    vectors = [_again(values) for kind in BROKER_KINDS for values in present.vectors[kind]]
+    return _all_kinds(vectors, [play_of(values) for values in present.vectors[PLAYS]])
+
+
+def _again(values: Mapping[str, Any]) -> BrokerVector:
+    vector = read_vector(values)
+    sent = tuple(
+        SentStep(
+            connection=step.connection,
+            listener=step.listener,
+            writes=step.writes,
+            ends_stream=step.ends_stream,
+            closes=step.closes,
+        )
+        for step in vector.steps
+    )
+    again = Candidate(
+        clauses=vector.clauses, sentence=vector.sentence, malformed=vector.malformed, sent=sent, steps=vector.steps
+    )
+    return again.as_vector(complete=True)
+
+
+def play_of(values: Mapping[str, Any]) -> PlayCandidate:
+    """Return the play of a vector.
+
+    Raises:
+        KeyError: its property no longer exists.
+        UnreadableValues: its script cannot be read any more.
+    """
+    script = read_values(f"{{'script': {values['script']}}}")["script"]
+    if not isinstance(script, Script):
+        raise UnreadableValues("the vector has no script")
+    return PlayCandidate(judged=client_properties()[values["property"]], script=script)
+
+
+def _all_kinds(brokers: Sequence[BrokerVector], plays: Sequence[PlayCandidate]) -> Vectors:
+    with assumptions_outside_hypothesis():
+        as_values = {PLAYS: _ordered([play_vectors.as_json(each) for each in plays])}
+    requests = [each for each in brokers if each.is_single_request]
+    conversations = [each for each in brokers if not each.is_single_request]
+    scripts = dict.fromkeys(each.script for each in plays)
+    return {
+        REQUESTS: _ordered([_with_fields(each) for each in requests]),
+        CONVERSATIONS: _ordered([as_json(each) for each in conversations]),
+        RESPONSES: _ordered([each.as_json() for each in responses_in(scripts)]),
+        CHOICES_KIND: [each.as_json() for each in CHOICES],
+        **as_values,
+    }
+
+
+def _ordered(vectors: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(vectors, key=lambda each: str(each["id"]))
+
+
+def _with_fields(vector: BrokerVector) -> dict[str, Any]:
+    values = as_json(vector)
+    steps = values.pop("steps")
+    return {**values, "fields": fields_of(vector.steps[0].frames[0]), "steps": steps}
+
+
+def facts() -> dict[str, Any]:
+    """Return what readers need besides the vectors."""
+    return {
+        "broker_under_test": {
+            "cluster_id": CLUSTER_ID,
+            "node_id": NODE_ID,
+            "username": CREDENTIALS.username,
+            "password": CREDENTIALS.password,
+            "mechanism": "PLAIN",
+        },
+        "sentinel": {
+            "meaning": "the last request of a connection that is still served, so that its response shows that",
+            "bytes": sentinel_for(0).data.hex(),
+            "before_authentication": sentinel_for(0, before_authentication=True).data.hex(),
+        },
+        "healthy_table": " ".join(f"{key}:{low}..{high}" for key, low, high in healthy_ranges()),
+    }

@@ -1,0 +1,131 @@
+"""The published set of vectors: the files of `vectors/` and their index.
+
+`python -m workflows.vectors` writes the files; a test compares them with what it would write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from conformance.vectors.broker_vectors import BrokerVector, read_vector
+
+VERSION = 1
+"""The version of the set. It rises with every release of the set in which an outcome changed, or an id went."""
+REQUESTS, CONVERSATIONS, RESPONSES, CHOICES, PLAYS = KINDS = (
+    "requests",
+    "conversations",
+    "responses",
+    "choices",
+    "plays",
+)
+BROKER_KINDS = (REQUESTS, CONVERSATIONS)
+FOLDER = Path(__file__).parents[2] / "vectors"
+INDEX_FILE = "index.json"
+SCHEMA_FILE = "schema.json"
+MAX_SET_BYTES = 2_000_000
+
+
+class InvalidVectors(Exception):
+    """The files of the set, or what is compared with them, do not follow their schema; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSet:
+    """All vectors.
+
+    Attributes:
+        index: the values of `index.json`.
+        vectors: the JSON values of each vector, by kind, in the order of the files.
+    """
+
+    index: Mapping[str, Any]
+    vectors: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    def __iter__(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for kind, vectors in self.vectors.items():
+            for vector in vectors:
+                yield kind, vector
+
+    def find(self, vector_id: str) -> tuple[str, Mapping[str, Any]] | None:
+        """Return the kind and the values of a vector; None if there is none of this id."""
+        return next(((kind, vector) for kind, vector in self if vector["id"] == vector_id), None)
+
+    def of_brokers(self) -> tuple[BrokerVector, ...]:
+        """Return the vectors for brokers."""
+        return tuple(read_vector(each) for kind in BROKER_KINDS for each in self.vectors[kind])
+
+
+def load_vectors(folder: Path = FOLDER) -> VectorSet:
+    """Load the set.
+
+    Raises:
+        InvalidVectors: a file is missing, or is no JSON.
+    """
+    vectors = {kind: _read(folder, f"{kind}.json")["vectors"] for kind in KINDS}
+    return VectorSet(index=_read(folder, INDEX_FILE), vectors=vectors)
+
+
+def check_schema(loaded: VectorSet, folder: Path = FOLDER) -> None:
+    """Check every vector of a set against the schema; it takes a second, so only those who write the set do.
+
+    Raises:
+        InvalidVectors: one does not follow it; the message names its place.
+    """
+    schema = _read(folder, SCHEMA_FILE)
+    for kind, vectors in loaded.vectors.items():
+        definition = {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
+        error = next(iter(Draft202012Validator(definition).iter_errors({"vectors": vectors})), None)
+        if error is not None:
+            where = "/".join(map(str, error.absolute_path))
+            raise InvalidVectors(f"{kind}.json: {where}: {error.message[:200]}; write the set again")
+
+
+def _read(folder: Path, name: str) -> Any:
+    try:
+        return json.loads((folder / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidVectors(f"vectors/{name} cannot be read: {error}; write the set again") from error
+
+
+def file_text(vectors: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of a file: one vector a line, so that changes show in a diff."""
+    lines = ",\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in vectors)
+    return f'{{"vectors":[\n{lines}\n]}}\n'
+
+
+def index_text(
+    vectors: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    facts: Mapping[str, Any],
+    retired: Iterable[str],
+) -> str:
+    """Return the text of the index.
+
+    Args:
+        vectors: the vectors by kind.
+        facts: what readers need besides: the user and the ids of a broker under test, the score.
+        retired: ids that older versions of the set had; none is ever used again.
+    """
+    texts = {kind: file_text(vectors[kind]) for kind in KINDS}
+    ids = {each["id"] for own in vectors.values() for each in own}
+    index = {
+        "version": VERSION,
+        "files": {
+            kind: {
+                "file": f"{kind}.json",
+                "vectors": len(vectors[kind]),
+                "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            }
+            for kind, text in texts.items()
+        },
+        **facts,
+        "retired": sorted(set(retired) - ids),
+    }
+    return json.dumps(index, indent=1, ensure_ascii=False) + "\n"

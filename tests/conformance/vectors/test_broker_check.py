@@ -1,0 +1,87 @@
+"""Tests of judging a broker by vectors alone.
+
+It is the reference broker in memory, with and without a defect.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from clauses.catalogue import Level
+from conformance.vectors.broker_check import BrokerCheck
+from conformance.vectors.broker_vectors import BrokerVector
+from conformance.vectors.expected_outcomes import CLUSTER_ID, SentStep, with_expectations
+from conformance.vectors.own_identity import with_ids
+from conformance.vectors.vector_score import broker_in_memory
+from conformance.vectors.vector_set import load_vectors
+from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
+from wire.exchange import Outcome, probe_request
+from wire.sentinel import sentinel_for
+
+SENTINEL = sentinel_for(7).data
+
+
+def vector(
+    *writes: bytes, clause: str = "KIP-35.v0-always-served", listener: str = PLAINTEXT, ends: bool = False
+) -> BrokerVector:
+    sent = [SentStep(connection=0, listener=listener, writes=writes, ends_stream=ends)]
+    return BrokerVector(
+        id=f"{clause}-000000",
+        clauses=(clause,),
+        level=Level.MUST,
+        sentence="...",
+        malformed=False,
+        steps=with_expectations(sent),
+    )
+
+
+PLAIN = vector(probe_request(3).data + SENTINEL)
+NEGATIVE_SIZE = vector(bytes.fromhex("ffffffff"))
+HALF_A_FRAME = vector(probe_request(0).data[:9], ends=True)
+BEFORE_SASL = vector(probe_request(5).data, listener=SASL_PLAINTEXT)
+
+
+@pytest.mark.parametrize("given", [PLAIN, NEGATIVE_SIZE, HALF_A_FRAME, BEFORE_SASL])
+def test_the_reference_broker_agrees(given: BrokerVector) -> None:
+    assert BrokerCheck(broker_in_memory("")).check(given) is None
+
+
+def test_every_published_vector_holds_for_the_reference_broker() -> None:
+    check = BrokerCheck(broker_in_memory(""))
+    wrong = [found for each in load_vectors().of_brokers() if (found := check.check(each)) is not None]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("defect", "given", "clause"),
+    [
+        ("v0-as-first-request-gets-an-error", vector(probe_request(0).data + SENTINEL), "KIP-35.v0-always-served"),
+        ("the-first-range-is-reversed", PLAIN, "KIP-35.ranges-ordered"),
+    ],
+)
+def test_a_defect_is_caught_with_its_clause(defect: str, given: BrokerVector, clause: str) -> None:
+    found = BrokerCheck(broker_in_memory(defect)).check(given)
+    assert found is not None
+    assert found.clause == clause
+
+
+def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> None:
+    (expected, _) = vector(probe_request(4).data + SENTINEL).steps[0].expected
+    codes = [[int(each.error_code) for each in expected.outcomes(newest)] for newest in range(6)]
+    assert codes == [[35, 35], [35, 35], [35, 35], [35], [0], [0]]
+
+
+def test_a_release_that_differs_has_outcomes_of_its_own() -> None:
+    (expected, *_) = vector(bytes.fromhex("00000001ff") + SENTINEL).steps[0].expected
+    assert {each.outcome for each in expected.outcomes(5)} == {Outcome.CLOSED}
+    assert {each.outcome for each in expected.outcomes(0, "0.11.0.3")} == {Outcome.IGNORED}
+
+
+def test_the_ids_of_a_real_broker_replace_those_of_the_vectors() -> None:
+    named = next(each for each in load_vectors().of_brokers() if CLUSTER_ID.encode() in each.steps[0].writes[0])
+    own = with_ids(named, "a" * len(CLUSTER_ID), 3)
+    assert own is not None
+    assert CLUSTER_ID.encode() not in own.steps[0].writes[0]
+    assert len(own.steps[0].writes[0]) == len(named.steps[0].writes[0])
+    assert with_ids(named, None, 3) is None
+    assert with_ids(PLAIN, None, None) is PLAIN
