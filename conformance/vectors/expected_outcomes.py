@@ -200,22 +200,37 @@ class _Different:
 def _differences(sent: Sequence[SentStep], by_version: Sequence[StepOutcomes]) -> list[_Different]:
     """Compare each release with the text, oldest first; leave out releases that lack a listener or are not modelled."""
     listeners = {step.listener for step in sent}
-    is_ended = any(step.ends_stream for step in sent)
+    # The model says so of the end of the stream, and of a size that is refused after frames.
+    is_ended = any(step.ends_stream for step in sent) or _is_refused(sent)
     found = []
     for release in RECORDED_RELEASES:
         if listeners & set(CONTROLLER_LISTENERS) and usual_quorum(release) != KRAFT:
             continue
         traits = profile_of(release).traits
-        if is_ended and traits.early_end_loses_answers:
-            # See `Choice.ENDED_AFTER_FRAME`: what was answered may be lost.
-            continue
         try:
             own = _outcomes(sent, functools.partial(_of_release, release))
         except NotModelled:
             continue
+        if is_ended and traits.early_end_loses_answers:
+            own = [[_or_lost(outcomes, may_hang=traits.early_end_may_hang) for outcomes in step] for step in own]
         text = by_version[min(traits.api_versions_max, NEWEST_VERSION)]
         found.append(_Different(release, None if _within(own, text) else own))
     return found
+
+
+def _is_refused(sent: Sequence[SentStep]) -> bool:
+    cutter = FrameCutter()
+    for step in sent:
+        cutter.frames(step.connection, b"".join(step.writes))
+    return bool(cutter.refused)
+
+
+def _or_lost(outcomes: Outcomes, *, may_hang: bool) -> Outcomes:
+    """Return outcomes of a release that may lose its responses; see `Choice.ENDED_AFTER_FRAME`."""
+    clause = "PROTOCOL.half-close-answers-complete"
+    silent = Reaction(outcome=Outcome.SILENT, clause=clause)
+    lost = (closed(clause), silent) if may_hang else (closed(clause),)
+    return _either(outcomes, lost) if outcomes else ()
 
 
 def _of_release(release: str, listener: str) -> Profile:

@@ -34,7 +34,7 @@ from conformance.vectors.expected_outcomes import CLUSTER_ID, NODE_ID, SentStep
 from conformance.vectors.play_vectors import PlayCandidate, is_failed_by, pinned_plays
 from conformance.vectors.request_fields import fields_of
 from conformance.vectors.response_vectors import responses_in
-from conformance.vectors.vector_score import broker_in_memory, why_not_expressible
+from conformance.vectors.vector_score import broker_in_memory, own_faults, why_not_expressible
 from conformance.vectors.vector_set import BROKER_KINDS, CONVERSATIONS, PLAYS, REQUESTS, RESPONSES, VectorSet
 from conformance.vectors.vector_set import CHOICES as CHOICES_KIND
 from reference_model.broker.rules.sasl import CREDENTIALS
@@ -114,7 +114,7 @@ def _chosen_candidates() -> list[Candidate]:
 def _chosen_plays() -> list[PlayCandidate]:
     subject = SUBJECTS[MODEL]
     items = {each.id: each for each in sorted(pinned_plays(subject), key=lambda each: (each.cost, each.id))}
-    faults = {name: fault.breaks for name, fault in subject.faults.items()}
+    faults = {name: subject.faults[name].breaks for name in own_faults()}
     catches = catches_of(faults, items, lambda each: each.judged.clauses, lambda fault, each: is_failed_by(each, fault))
     return [items[key] for key in covering(catches, {key: each.cost for key, each in items.items()})]
 

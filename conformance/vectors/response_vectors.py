@@ -22,7 +22,7 @@ from reference_model.clients.scripts.answer_bytes import answer_bytes
 from reference_model.clients.scripts.recording import SeenRequest
 from reference_model.clients.scripts.script import Script
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError, TrailingBytes
@@ -180,7 +180,9 @@ def responses_in(scripts: Iterable[Script]) -> Iterator[SentResponse]:
         for request in (*played, *_in_older_versions(script)):
             found = SentResponse(request=request)
             is_short = len(format_bytes(request.response)) <= MAX_WRITTEN
-            if request.response and is_short and found.key not in seen:
+            # The model client also knows the versions of proposals.
+            is_known = request.api_version <= NEWEST_VERSION
+            if request.response and is_short and is_known and found.key not in seen:
                 seen.add(found.key)
                 yield found
 

@@ -163,7 +163,12 @@ def score_of_brokers(vectors: Sequence[BrokerVector], names: Sequence[str] = tup
     return _score(SUBJECTS[REFERENCE], names, catcher, reason)
 
 
-def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] = tuple(FAULTS)) -> Score:
+def own_faults() -> tuple[str, ...]:
+    """Return the planted faults of clients but for those of proposals, about which vectors say nothing."""
+    return tuple(name for name, fault in FAULTS.items() if not fault.model.__module__.startswith("proposals."))
+
+
+def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] | None = None) -> Score:
     """Let the model client with each planted fault make the choices and play the plays, until one catches it."""
 
     def catcher(name: str) -> str:
@@ -177,7 +182,7 @@ def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] = tupl
             (NOT_EXPRESSIBLE_CLIENT[clause] for clause in FAULTS[name].breaks if clause in NOT_EXPRESSIBLE_CLIENT), ""
         )
 
-    return _score(SUBJECTS[MODEL], names, catcher, reason)
+    return _score(SUBJECTS[MODEL], own_faults() if names is None else names, catcher, reason)
 
 
 def _score(
