@@ -131,7 +131,8 @@ def run(
     lines, found = [], []
     skipped = 0
     with reported_as(CouldNotTell, ConnectionFailed):
-        for vector_id, own in _for_broker(_loaded(), listeners, address):
+        for vector_id, given in _for_broker(_loaded(), listeners, address):
+            own = given if given is not None and check.lists_what_is_served(given) else None
             disagreement = None if own is None else check.check(own)
             result = SKIP if own is None else PASS if disagreement is None else FAIL
             skipped += own is None
@@ -172,7 +173,7 @@ def _report(found: Sequence[Disagreement], *, count: int, skipped: int, took_s: 
         click.echo(f"{word} {each.clause} ({each.level}), vector {each.vector}: {printable(each.sentence)}")
         click.echo(f"  sent     {_shown(each.sent)}\n  received {_shown(each.received) or 'nothing'}")
     violated = sum(each.level is Level.MUST or (pins_bind and each.level is Level.PIN) for each in found)
-    left_out = f", {skipped} left out because they need other listeners or ids" if skipped else ""
+    left_out = f", {skipped} left out because they need other listeners, ids or APIs" if skipped else ""
     click.echo(f"{count} vectors in {took_s:.1f} s: {violated} violated, {len(found) - violated} differ{left_out}")
 
 

@@ -17,6 +17,7 @@ from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Outcomes, V
 from conformance.vectors.expected_outcomes import is_closed
 from fixtures.client.transport import Transport
 from reference_model.broker.rules.connection_states import ConnectionEvent
+from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.agreement import Agreement
 from reference_model.judging.outcome_texts import difference
 from reference_model.judging.table_rules import table_faults
@@ -180,6 +181,22 @@ class BrokerCheck:
             profile: Profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
             self._agreements[listener] = Agreement(profile if table is None else with_own_table(profile, table))
         return self._agreements[listener]
+
+    def lists_what_is_served(self, vector: BrokerVector) -> bool:
+        """Return whether a broker lists the versions of other APIs that a vector expects to be served.
+
+        The vectors are about brokers that do; others need not serve them. One whose table cannot be read is judged.
+        """
+        for step in vector.steps:
+            table = self.table_of(step.listener).response if step.frames else None
+            for frame, expected in zip(step.frames, step.expected, strict=False):
+                start = read_request_start(frame)
+                if table is None or all(each.kind is not AnswerKind.OTHER for each in expected.by_version[-1]):
+                    continue
+                own = table.range_of(start.api_key)
+                if own is None or not own.min_version <= start.api_version <= own.max_version:
+                    return False
+        return True
 
     def check(self, vector: BrokerVector) -> Disagreement | None:
         """Play a vector; return the first frame that the broker treats in a way that it does not allow."""

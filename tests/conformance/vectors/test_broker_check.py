@@ -8,13 +8,16 @@ from __future__ import annotations
 import pytest
 
 from clauses.catalogue import Level
-from conformance.vectors.broker_check import BrokerCheck
+from conformance.vectors.broker_check import BrokerCheck, OwnTable
 from conformance.vectors.broker_vectors import BrokerVector
 from conformance.vectors.expected_outcomes import CLUSTER_ID, SentStep, with_expectations
 from conformance.vectors.own_identity import with_ids
 from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import load_vectors
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
+from wire.api_versions import ApiVersion, ApiVersionsResponse
+from wire.described_messages import METADATA
+from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, probe_request
 from wire.sentinel import sentinel_for
 
@@ -69,6 +72,18 @@ def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> No
     (expected, _) = vector(probe_request(4).data + SENTINEL).steps[0].expected
     codes = [[int(each.error_code) for each in expected.outcomes(newest)] for newest in range(6)]
     assert codes == [[35, 35], [35, 35], [35, 35], [35], [0], [0]]
+
+
+def test_a_vector_about_an_api_that_the_broker_does_not_list_is_left_out() -> None:
+    check = BrokerCheck(broker_in_memory(""))
+    about_metadata = vector(METADATA.plain_request(13).data + SENTINEL)
+    assert check.lists_what_is_served(about_metadata)
+    older = ApiVersionsResponse(
+        error_code=ErrorCode.NONE, api_keys=(ApiVersion(api_key=3, min_version=0, max_version=12),)
+    )
+    check.tables[PLAINTEXT] = OwnTable(response=older, version=5, newest_version=5)
+    assert not check.lists_what_is_served(about_metadata)
+    assert check.lists_what_is_served(PLAIN)
 
 
 def test_a_release_that_differs_has_outcomes_of_its_own() -> None:
