@@ -12,13 +12,12 @@ from typing import Any
 
 import click
 
-from conformance.vectors.generation import Vectors, choose, facts, generated, play_of, published_plays, regenerated
+from conformance.vectors.generation import Vectors, choose, facts, generated, plays_of, published_plays, regenerated
 from conformance.vectors.vector_score import score_of_brokers, score_of_clients
 from conformance.vectors.vector_set import (
     INDEX_FILE,
     KINDS,
     MAX_SET_BYTES,
-    PLAYS,
     InvalidVectors,
     VectorSet,
     check_schema,
@@ -50,7 +49,7 @@ def measured(present: VectorSet) -> dict[str, Any]:
     """Return what a set catches, as the index has it."""
     with assumptions_outside_hypothesis():
         brokers = score_of_brokers(present.of_brokers())
-        clients = score_of_clients([play_of(each) for each in present.vectors[PLAYS]])
+        clients = score_of_clients(plays_of(present))
     return {"brokers": brokers.as_json(), "clients": clients.as_json()}
 
 

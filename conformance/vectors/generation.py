@@ -125,9 +125,9 @@ def generated(chosen: Chosen) -> Vectors:
 
 
 def regenerated(present: VectorSet) -> Vectors:
-    """Return the vectors of the inputs that a set has."""
+    """Return the vectors of the inputs that a set has; a play is left out once its property is gone."""
     vectors = [_again(values) for kind in BROKER_KINDS for values in present.vectors[kind]]
-    return _all_kinds(vectors, [play_of(values) for values in present.vectors[PLAYS]])
+    return _all_kinds(vectors, plays_of(present))
 
 
 def _again(values: Mapping[str, Any]) -> BrokerVector:
@@ -146,6 +146,11 @@ def _again(values: Mapping[str, Any]) -> BrokerVector:
         clauses=vector.clauses, sentence=vector.sentence, malformed=vector.malformed, sent=sent, steps=vector.steps
     )
     return again.as_vector(complete=True)
+
+
+def plays_of(present: VectorSet) -> list[PlayCandidate]:
+    """Return the plays of a set, without those whose property no longer exists."""
+    return [play_of(values) for values in present.vectors[PLAYS] if values["property"] in client_properties()]
 
 
 def play_of(values: Mapping[str, Any]) -> PlayCandidate:

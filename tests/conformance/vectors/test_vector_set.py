@@ -11,7 +11,7 @@ import pytest
 
 from clauses.catalogue import catalogue
 from conformance.vectors.broker_vectors import as_json, read_vector
-from conformance.vectors.generation import facts, play_of, published_plays, regenerated
+from conformance.vectors.generation import facts, plays_of, published_plays, regenerated
 from conformance.vectors.vector_score import score_of_brokers, score_of_clients
 from conformance.vectors.vector_set import (
     BROKER_KINDS,
@@ -82,7 +82,7 @@ def test_the_files_are_those_that_the_models_give() -> None:
 def test_vectors_alone_catch_the_planted_faults_that_they_can_express() -> None:
     with assumptions_outside_hypothesis():
         brokers = score_of_brokers(SET.of_brokers())
-        clients = score_of_clients([play_of(each) for each in SET.vectors[PLAYS]])
+        clients = score_of_clients(plays_of(SET))
     assert {"brokers": brokers.as_json(), "clients": clients.as_json()} == SET.index["score"]
     assert brokers.share >= MIN_SHARE
     assert clients.share >= MIN_SHARE
