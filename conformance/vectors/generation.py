@@ -124,10 +124,13 @@ def generated(chosen: Chosen) -> Vectors:
     return _all_kinds([each.as_vector(complete=True) for each in chosen.candidates], chosen.plays)
 
 
-def regenerated(present: VectorSet) -> Vectors:
-    """Return the vectors of the inputs that a set has; a play is left out once its property is gone."""
+def regenerated(present: VectorSet, published: Sequence[PlayCandidate] = ()) -> Vectors:
+    """Return the vectors of the inputs that a set has, and of the published plays that are new.
+
+    A play is left out once its property is gone.
+    """
     vectors = [_again(values) for kind in BROKER_KINDS for values in present.vectors[kind]]
-    return _all_kinds(vectors, plays_of(present))
+    return _all_kinds(vectors, merged_plays([*plays_of(present), *published]))
 
 
 def _again(values: Mapping[str, Any]) -> BrokerVector:
