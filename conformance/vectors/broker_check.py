@@ -77,7 +77,7 @@ class OwnTable:
     newest_version: int
 
 
-class _Stream:
+class _VectorStream:
     """One connection: what was read, and whether it has ended."""
 
     def __init__(self, transport: Transport, timeout_s: float) -> None:
@@ -167,7 +167,7 @@ class BrokerCheck:
 
     def _response(self, listener: str, version: int) -> ApiVersionsResponse | None:
         with contextlib.closing(self._open(listener)) as transport:
-            stream = _Stream(transport, self._timeout_s)
+            stream = _VectorStream(transport, self._timeout_s)
             stream.write([probe_request(version).data])
             frame = stream.next_frame()
         try:
@@ -200,13 +200,13 @@ class BrokerCheck:
 
     def check(self, vector: BrokerVector) -> Disagreement | None:
         """Play a vector; return the first frame that the broker treats in a way that it does not allow."""
-        streams: dict[int, _Stream] = {}
+        streams: dict[int, _VectorStream] = {}
         epochs: list[int] = []
         try:
             for step in vector.steps:
                 if step.connection not in streams:
                     self.table_of(step.listener)
-                    streams[step.connection] = _Stream(self._open(step.listener), self._timeout_s)
+                    streams[step.connection] = _VectorStream(self._open(step.listener), self._timeout_s)
                 found = self._check_step(vector, step, streams[step.connection], epochs)
                 if found is not None:
                     return found
@@ -216,7 +216,7 @@ class BrokerCheck:
         return None
 
     def _check_step(
-        self, vector: BrokerVector, step: VectorStep, stream: _Stream, epochs: list[int]
+        self, vector: BrokerVector, step: VectorStep, stream: _VectorStream, epochs: list[int]
     ) -> Disagreement | None:
         if step.closes:
             stream.transport.close()
@@ -238,7 +238,7 @@ class BrokerCheck:
         return None
 
     def _judge(
-        self, vector: BrokerVector, step: VectorStep, exchange: Exchange, outcomes: Outcomes, stream: _Stream
+        self, vector: BrokerVector, step: VectorStep, exchange: Exchange, outcomes: Outcomes, stream: _VectorStream
     ) -> Disagreement | None:
         matched = self._agreement(step.listener).matching(exchange, outcomes)
         if matched is not None:
@@ -289,7 +289,7 @@ def _broken_rules(body: bytes, version: int) -> tuple[tuple[tuple[str, str], ...
     return tuple(table_faults(response, version)), response.finalized_features_epoch
 
 
-def _exchange(frame: bytes, stream: _Stream, outcomes: Outcomes) -> Exchange:
+def _exchange(frame: bytes, stream: _VectorStream, outcomes: Outcomes) -> Exchange:
     """Return what became of a frame."""
     start = read_request_start(frame)
     header = RequestHeader(

@@ -47,7 +47,7 @@ _BACK, _BELIEVES = "FEATURES.client-never-goes-back", "FEATURES.client-believes-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerTable:
+class ToldTable:
     """What one broker says.
 
     Attributes:
@@ -77,7 +77,7 @@ class BrokerTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class VersionChoice:
     """A version that a client has to choose, for the broker that it asked last.
 
     Attributes:
@@ -92,7 +92,7 @@ class Choice:
     clauses: tuple[str, ...]
     sentence: str
     client: tuple[int, int]
-    tables: tuple[BrokerTable, ...]
+    tables: tuple[ToldTable, ...]
     api_key: int = METADATA_KEY
     in_transaction: bool = False
 
@@ -186,32 +186,34 @@ class _Chooser:
     """Makes a model of a client that has a range of one API."""
 
     @staticmethod
-    def of(model: type[ModelClient], choice: Choice) -> ModelClient:
+    def of(model: type[ModelClient], choice: VersionChoice) -> ModelClient:
         ranges: Mapping[int, tuple[int, int]] = {choice.api_key: choice.client}
         made = type("Chooser", (model,), {"own_ranges": lambda _, __: ranges, "known_keys": frozenset(ranges)})
         options = (TRANSACTIONS,) if choice.in_transaction else ()
         return cast(ModelClient, made(cast(Network, None), _ADDRESS, options))
 
 
-def _table(*entries: tuple[int, int, int], epoch: int = -1, level: int | None = None) -> BrokerTable:
-    return BrokerTable(entries=entries, epoch=epoch, level=level)
+def _table(*entries: tuple[int, int, int], epoch: int = -1, level: int | None = None) -> ToldTable:
+    return ToldTable(entries=entries, epoch=epoch, level=level)
 
 
-def _metadata(client: tuple[int, int], *entries: tuple[int, int], sentence: str, main: str = OVERLAP) -> Choice:
+def _metadata(client: tuple[int, int], *entries: tuple[int, int], sentence: str, main: str = OVERLAP) -> VersionChoice:
     clauses = (main, *(clause for clause in (OVERLAP, NEWEST) if clause != main))
     tables = (_table(*((METADATA_KEY, low, high) for low, high in entries)),)
-    return Choice(clauses=clauses, sentence=sentence, client=client, tables=tables)
+    return VersionChoice(clauses=clauses, sentence=sentence, client=client, tables=tables)
 
 
 def _transaction(
     key: int, client: tuple[int, int], listed: int, *known: tuple[int, int | None], main: str, sentence: str
-) -> Choice:
+) -> VersionChoice:
     """Return a choice in a transaction; `known` has the epoch and the level that each broker named, in order."""
     tables = tuple(_table((key, 0, listed), epoch=epoch, level=level) for epoch, level in known)
-    return Choice(clauses=(main,), sentence=sentence, client=client, tables=tables, api_key=key, in_transaction=True)
+    return VersionChoice(
+        clauses=(main,), sentence=sentence, client=client, tables=tables, api_key=key, in_transaction=True
+    )
 
 
-CHOICES: tuple[Choice, ...] = (
+CHOICES: tuple[VersionChoice, ...] = (
     _metadata((0, 13), (0, 13), sentence="The same range on both sides: the newest version."),
     _metadata((0, 13), (0, 4), sentence="The broker is older: its newest version.", main=NEWEST),
     _metadata((0, 4), (0, 13), sentence="The client is older: its own newest version.", main=NEWEST),
@@ -252,37 +254,37 @@ CHOICES: tuple[Choice, ...] = (
         (0, 3), (5, 6), (7, 8), sentence="An API that stands twice without a common version: refuse before sending."
     ),
     _metadata((0, 13), sentence="The broker does not list the API: refuse before sending."),
-    Choice(
+    VersionChoice(
         clauses=(UNKNOWN_KEYS, OVERLAP),
         sentence="Keys that the client does not know change nothing, also private ones.",
         client=(0, 13),
         tables=(_table((METADATA_KEY, 0, 7), (FIRST_PRIVATE_KEY, 0, 99), (32767, 0, 0), (-1, 0, 99)),),
     ),
-    Choice(
+    VersionChoice(
         clauses=(UNKNOWN_KEYS, OVERLAP),
         sentence="Unknown keys before the known one change nothing either.",
         client=(0, 13),
         tables=(_table((2000, 0, 1), (FIRST_PRIVATE_KEY, 9, 9), (METADATA_KEY, 0, 7)),),
     ),
-    Choice(
+    VersionChoice(
         clauses=(PER_CONNECTION, OVERLAP),
         sentence="An older broker after a newer one gets its own versions.",
         client=(0, 13),
         tables=(_table((METADATA_KEY, 0, 13)), _table((METADATA_KEY, 0, 4))),
     ),
-    Choice(
+    VersionChoice(
         clauses=(PER_CONNECTION, NEWEST),
         sentence="A newer broker after an older one gets its own versions as well.",
         client=(0, 13),
         tables=(_table((METADATA_KEY, 0, 4)), _table((METADATA_KEY, 0, 13))),
     ),
-    Choice(
+    VersionChoice(
         clauses=(PER_CONNECTION, OVERLAP),
         sentence="A broker that shares no version is refused, whatever another one lists.",
         client=(0, 4),
         tables=(_table((METADATA_KEY, 0, 13)), _table((METADATA_KEY, 5, 13))),
     ),
-    Choice(
+    VersionChoice(
         clauses=(PER_CONNECTION, OVERLAP),
         sentence="A broker that does not list the API is refused, whatever another one lists.",
         client=(0, 4),
@@ -316,7 +318,7 @@ CHOICES: tuple[Choice, ...] = (
 """The choices, in the order of the file."""
 
 
-def is_missed_by(choice: Choice, model: type[ModelClient]) -> bool:
+def is_missed_by(choice: VersionChoice, model: type[ModelClient]) -> bool:
     """Return whether a model of a client chooses otherwise than allowed, or an older version than it could."""
     try:
         chosen = choice.chosen_by(model)
@@ -325,6 +327,6 @@ def is_missed_by(choice: Choice, model: type[ModelClient]) -> bool:
     return not choice.is_right(chosen)
 
 
-def by_id(choices: Iterable[Choice] = CHOICES) -> Mapping[str, Choice]:
+def by_id(choices: Iterable[VersionChoice] = CHOICES) -> Mapping[str, VersionChoice]:
     """Return the choices by their ids."""
     return {each.id: each for each in choices}

@@ -127,16 +127,16 @@ StepOutcomes = list[list[Outcomes]]
 
 
 def _outcomes(sent: Sequence[SentStep], profile_for: ProfileFor) -> StepOutcomes:
-    connections: dict[int, _Connection] = {}
+    connections: dict[int, _ModelledConnection] = {}
     found = []
     for step in sent:
         if step.connection not in connections:
-            connections[step.connection] = _Connection(profile_for(step.listener))
+            connections[step.connection] = _ModelledConnection(profile_for(step.listener))
         found.append([] if step.closes else list(connections[step.connection].outcomes_of(step)))
     return found
 
 
-class _Connection:
+class _ModelledConnection:
     """Follows one connection through its states."""
 
     def __init__(self, profile: Profile) -> None:

@@ -19,7 +19,7 @@ PASS, FAIL, SKIP = RESULTS = ("pass", "fail", "skip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedResults:
     """What a file of results shows.
 
     Attributes:
@@ -42,7 +42,7 @@ def result_line(vector_id: str, result: str, **more: Any) -> str:
     return json.dumps({"id": vector_id, "version": VERSION, "result": result, **more})
 
 
-def checked_results(text: str, vectors: VectorSet, kinds: Collection[str] = ()) -> Checked:
+def checked_results(text: str, vectors: VectorSet, kinds: Collection[str] = ()) -> CheckedResults:
     """Compare a file of results with the set.
 
     Args:
@@ -62,7 +62,7 @@ def checked_results(text: str, vectors: VectorSet, kinds: Collection[str] = ()) 
     if not results and not problems:
         problems.append("it has no results: write one JSON object a line, with id, version and result")
     wanted = set(kinds) or {kind_of[each] for each in results}
-    return Checked(
+    return CheckedResults(
         problems=tuple(problems),
         failed=tuple(_with(FAIL, results)),
         skipped=tuple(_with(SKIP, results)),

@@ -100,7 +100,7 @@ NOT_EXPRESSIBLE_CLIENT: Mapping[str, str] = {"KIP-35.client-waits-for-tls": _STA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class VectorScore:
     """What vectors catch of one model's planted faults.
 
     Attributes:
@@ -149,7 +149,7 @@ def why_not_expressible(defect: str) -> str:
     return NOT_EXPRESSIBLE_BROKER.get(defect, by_stage or next(filter(None, reasons), ""))
 
 
-def score_of_brokers(vectors: Sequence[BrokerVector], names: Sequence[str] = tuple(DEFECTS)) -> Score:
+def score_of_brokers(vectors: Sequence[BrokerVector], names: Sequence[str] = tuple(DEFECTS)) -> VectorScore:
     """Play all vectors to a reference broker with each planted defect, until one catches it."""
 
     def catcher(name: str) -> str:
@@ -168,7 +168,7 @@ def own_faults() -> tuple[str, ...]:
     return tuple(name for name, fault in FAULTS.items() if not fault.model.__module__.startswith("proposals."))
 
 
-def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] | None = None) -> Score:
+def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] | None = None) -> VectorScore:
     """Let the model client with each planted fault make the choices and play the plays, until one catches it."""
 
     def catcher(name: str) -> str:
@@ -187,7 +187,7 @@ def score_of_clients(plays: Sequence[PlayCandidate], names: Sequence[str] | None
 
 def _score(
     subject: Subject, names: Sequence[str], catcher: Callable[[str], str], reason: Callable[[str], str]
-) -> Score:
+) -> VectorScore:
     caught, missed, not_expressible = {}, [], {}
     for name in names:
         found, why = catcher(name), reason(name)
@@ -197,4 +197,4 @@ def _score(
             not_expressible[name] = why
         else:
             missed.append(name)
-    return Score(model=subject.name, caught=caught, missed=missed, not_expressible=not_expressible)
+    return VectorScore(model=subject.name, caught=caught, missed=missed, not_expressible=not_expressible)
