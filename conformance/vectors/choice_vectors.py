@@ -99,7 +99,9 @@ class VersionChoice:
     @property
     def id(self) -> str:
         """The id of the vector."""
-        text = repr((self.client, self.tables, self.api_key, self.in_transaction))
+        # Of plain values, so that no name of the code is part of it.
+        told = [(table.entries, table.epoch, table.level) for table in self.tables]
+        text = repr((self.client, told, self.api_key, self.in_transaction))
         return f"{self.clauses[0]}-{hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]}"
 
     def allowed(self) -> tuple[int, ...]:
