@@ -23,10 +23,12 @@ from reports.run.run_writer import code_sha256
 from tests.conformance import leaves_a_socket_open
 from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
 
+OF_CLUSTERS = "FEATURES.same-levels-on-every-node"
+
 
 def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
-    """A target that keeps every clause ends the run with 0: every cell conforms, but those about proxies and a
-    proposal do not apply."""
+    """A target that keeps every clause ends the run with 0: every cell conforms, but those about proxies, clusters
+    and a proposal do not apply."""
     assert healthy_run.status == 0, healthy_run.output
     verdicts = healthy_run.verdicts()
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.NOT_APPLICABLE}
@@ -35,7 +37,11 @@ def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
         clause.id
         for clause in catalogue()
         if not clause.not_tested
-        and (clause.source == "PROXY" or (clause.source == "KIP-1313" and Role.BROKER in clause.roles))
+        and (
+            clause.source == "PROXY"
+            or clause.id == OF_CLUSTERS
+            or (clause.source == "KIP-1313" and Role.BROKER in clause.roles)
+        )
     }
 
 
@@ -122,8 +128,8 @@ def test_each_clause_is_one_result(healthy_run: SuiteRun) -> None:
     clauses = {
         clause["id"]: clause
         for clause in healthy_run.header["clauses"]
-        # The reference broker is no proxy, and follows no proposal.
-        if not clause["id"].startswith(("PROXY.", "KIP-1313."))
+        # The reference broker is no proxy and no cluster, and follows no proposal.
+        if not clause["id"].startswith(("PROXY.", "KIP-1313.", OF_CLUSTERS))
     }
     assert set(results) == {f"{id_} on reference" for id_ in clauses}
     severities = {"MUST": "critical", "SHOULD": "normal", "MAY": "minor", "PIN": "minor"}

@@ -212,7 +212,7 @@ def test_needs_of_the_suite_leave_it_open() -> None:
     open_, closed = BrokerRole.reasons_of_suite, {"features", "other_apis", "handshake_v1"}
     assert {name for name, need in NEEDS.items() if need.otherwise in open_} == {
         *("more_than_reading", "metrics", "request_log", "quota", "cluster_id", "scram", "finalizing"),
-        *("upstream", "upstream_link", "upstream_answers", "plaintext"),
+        *("upstream", "upstream_link", "upstream_answers", "plaintext", "other_nodes", "sole_node"),
     }
     assert not any(NEEDS[name].is_of_suite for name in closed)
 
