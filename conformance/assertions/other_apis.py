@@ -219,21 +219,26 @@ def newest_response(
     """Send a request in the newest version that is listed and described; return the response and its error codes.
 
     Args:
-        broker: the target.
-        api_key: the key of an API that the table lists.
+        broker: the target. If its table has several entries of the API, the first one counts.
+        api_key: the key of the API.
         values: the fields that differ from those of the minimal request.
         at_most: the newest version that is sent; None for any.
 
     Raises:
         JudgedElsewhere: there is no such version, no response, or one that does not decode.
     """
-    (listed,) = (entry for entry in advertised_table(broker) if entry.api_key == api_key)
-    newest = listed.max_version if at_most is None else min(at_most, listed.max_version)
     catalogue = catalogue_of(broker.target)
-    version = max((each for each in catalogue.versions_of(api_key) if each <= newest), default=-1)
+    listed = next((entry for entry in advertised_table(broker) if entry.api_key == api_key), None)
+    if listed is None:
+        raise JudgedElsewhere(f"the table does not list {catalogue.name_of(api_key)}")
+    newest = listed.max_version if at_most is None else min(at_most, listed.max_version)
+    versions = catalogue.versions_of(api_key)
+    version = max((each for each in versions if listed.min_version <= each <= newest), default=-1)
     api = catalogue.find(api_key, version)
     if api is None:
-        raise JudgedElsewhere(f"{catalogue.name_of(api_key)} has no version up to v{newest} that a schema describes")
+        raise JudgedElsewhere(
+            f"{catalogue.name_of(api_key)} has no listed version up to v{newest} that a schema describes"
+        )
     exchange = ask_anyhow(broker, minimal_request(api, version, values=values))
     try:
         _, response = api.decode_response(payload_of(exchange), version)

@@ -7,7 +7,6 @@ switches on.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -226,9 +225,11 @@ def _in_words(codes: Collection[int]) -> str:
     return ", ".join(repr(ErrorCode(code)) for code in sorted(codes))
 
 
-@functools.lru_cache(maxsize=8)
 def _topic_id(broker: Broker) -> str:
-    """Return the id of the topic, which is made if it is not there; that of no topic if ids are unknown."""
+    """Return the id of the topic, which is made if it is not there; that of no topic if ids are unknown.
+
+    It is asked for each time: a target that was started again has no topics.
+    """
     topic = {"name": TOPIC, "num_partitions": 1, "replication_factor": 1}
     newest_response(broker, CREATE_TOPICS_KEY, {"topics": (topic,), "timeout_ms": 5000})
     ids: list[UUID] = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.assertions import served_transactions
-from conformance.assertions.errors import Unjudged
+from conformance.assertions.errors import JudgedElsewhere, Unjudged
 from conformance.assertions.items import Item, Problem
 from conformance.assertions.served_transactions import (
     begins_transactions,
@@ -27,7 +27,14 @@ from reference_model.faults.broker.transactions import refuse
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER
 from tests.conformance.in_memory_runs import broker_with
-from wire.api_keys import INIT_PRODUCER_ID_KEY, PRODUCE_KEY, TXN_OFFSET_COMMIT_KEY
+from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
+    CREATE_TOPICS_KEY,
+    INIT_PRODUCER_ID_KEY,
+    PRODUCE_KEY,
+    TXN_OFFSET_COMMIT_KEY,
+)
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import encode_frame
@@ -126,6 +133,59 @@ def test_transactions_need_a_producer(monkeypatch: pytest.MonkeyPatch, code: Err
 def test_transactions_need_the_requests_of_one() -> None:
     """The table of a controller lists none of them."""
     assert not begins_transactions(planted("").sibling("controller"))
+
+
+def with_table(change: Callable[[tuple[ApiVersion, ...]], tuple[ApiVersion, ...]]) -> InMemoryBroker:
+    """Return the reference broker with other entries in its table."""
+
+    def act(context: RequestContext) -> None:
+        if context.response is not None:
+            context.replace_response(api_keys=change(context.message.api_keys))
+
+    return broker_with(Tampering(stage=Stage.RESPONSE, act=act), patience=Patience(100))
+
+
+def test_transactions_begin_if_the_table_lists_a_request_twice() -> None:
+    """KIP-35.keys-unique judges that."""
+    assert begins_transactions(with_table(lambda entries: (*entries, *entries)))
+
+
+def test_a_version_is_judged_elsewhere_if_no_request_adds_to_the_transaction() -> None:
+    broker = with_table(lambda entries: tuple(each for each in entries if each.api_key != ADD_PARTITIONS_TO_TXN_KEY))
+    with pytest.raises(JudgedElsewhere, match="the table does not list AddPartitionsToTxn"):
+        check_in_transaction(broker, PRODUCE_V11)
+    assert check_in_transaction(broker, PRODUCE_V12).outcome is Outcome.ANSWER
+
+
+def test_no_version_is_sent_that_the_table_does_not_list() -> None:
+    """Of AddPartitionsToTxn the newest versions are for brokers alone."""
+
+    def newest_alone(entries: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
+        return tuple(
+            replace(each, min_version=each.max_version) if each.api_key == ADD_PARTITIONS_TO_TXN_KEY else each
+            for each in entries
+        )
+
+    with pytest.raises(JudgedElsewhere, match="AddPartitionsToTxn has no listed version up to v3"):
+        check_in_transaction(with_table(newest_alone), PRODUCE_V11)
+
+
+def test_the_topic_is_made_again_after_a_restart() -> None:
+    """A target that was started again has no topics."""
+    made: list[None] = []
+
+    def count(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_key == CREATE_TOPICS_KEY:
+            made.append(None)
+
+    broker = older_broker_with(OLDER_REFERENCE, "")
+    for served in broker.running.served.values():  # type: ignore[attr-defined]
+        served.tampering = Tampering(stage=Stage.ANSWER, act=count)
+    check_in_transaction(broker, PRODUCE_V11)
+    before = len(made)
+    broker.restart()
+    check_in_transaction(broker, PRODUCE_V11)
+    assert len(made) > before
 
 
 def test_only_the_sole_node_of_the_suite_is_written_to() -> None:
