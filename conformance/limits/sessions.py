@@ -33,8 +33,8 @@ _AUTHENTICATE_VERSION = 1
 """The first version whose response states a lifetime."""
 _PAUSE_S = 1.5
 """How long a client waits until it logs in again."""
-_LATE_S = 0.5
-"""How long after the end of all sessions connections are asked again."""
+_MARGIN_S = 0.5
+"""How long before the end of a session a connection is asked, and how long after the end of all of them."""
 
 
 class Login(NamedTuple):
@@ -51,6 +51,11 @@ class Login(NamedTuple):
     ended_s: float
     lifetime_ms: int
     payload: bytes
+
+    @property
+    def ends_s(self) -> float:
+        """The earliest time at which the session may end, as the broker says."""
+        return self.began_s + self.lifetime_ms / 1000
 
 
 def session_problems(broker: AskedBroker, access: SaslAccess, *, lifetime_ms: int = LIFETIME_MS) -> list[LimitProblem]:
@@ -78,20 +83,22 @@ def _problems(broker: AskedBroker, access: SaslAccess, lifetime_ms: int) -> Iter
         if not 0 < login.lifetime_ms <= lifetime_ms:
             told = f"the session lasts {login.lifetime_ms} ms, as the broker says; {SETTING} is {lifetime_ms}"
             yield LimitProblem(SESSION_LIFETIME_TOLD, told, login.payload)
-    lifetime_s = lifetime_ms / 1000
-    yield from _served(broker, lasting, sessions[0].began_s + lifetime_s, "during its session", SESSION_ENDS)
+    yield from _served(broker, lasting, sessions[0], "during its session", SESSION_ENDS)
     # On a slow machine that request came too late, and has closed the connection.
-    is_open = broker.now_s < sessions[0].began_s + lifetime_s
+    is_open = broker.now_s < sessions[0].ends_s
 
     broker.wait_until(sessions[0].ended_s + _PAUSE_S)
     again = _log_in(broker, lasting, access) if is_open else None
     if isinstance(again, str):
         yield LimitProblem(REAUTHENTICATION_GOES_ON, f"a second login during the session fails: {again}")
 
-    broker.wait_until(max(each.ended_s for each in sessions) + lifetime_s + _LATE_S)
+    broker.wait_until(sessions[2].ends_s - _MARGIN_S)
+    yield from _served(broker, ending[0], sessions[2], "shortly before the end of its session", SESSION_ENDS)
+
+    broker.wait_until(max(each.ended_s for each in sessions) + lifetime_ms / 1000 + _MARGIN_S)
     if isinstance(again, Login):
         after = "after a second login, when the first session has ended"
-        yield from _served(broker, lasting, again.began_s + lifetime_s, after, REAUTHENTICATION_GOES_ON)
+        yield from _served(broker, lasting, again, after, REAUTHENTICATION_GOES_ON)
     for connection, version in zip(ending, (0, 1), strict=True):
         reply, payload = ask_for_versions(connection, version)
         if reply is not Reply.CLOSED:
@@ -101,16 +108,16 @@ def _problems(broker: AskedBroker, access: SaslAccess, lifetime_ms: int) -> Iter
     if isinstance(once_more, str):
         yield LimitProblem(REAUTHENTICATION_GOES_ON, f"a login after the end of the session fails: {once_more}")
     else:
-        end_s = once_more.began_s + lifetime_s
-        yield from _served(broker, late, end_s, "after a login that came after the session", REAUTHENTICATION_GOES_ON)
+        after = "after a login that came after the session"
+        yield from _served(broker, late, once_more, after, REAUTHENTICATION_GOES_ON)
 
 
 def _served(
-    broker: AskedBroker, connection: AskedConnection, until_s: float, when: str, clause: str
+    broker: AskedBroker, connection: AskedConnection, session: Login, when: str, clause: str
 ) -> Iterator[LimitProblem]:
     """Yield a problem unless a connection is served; nothing is known if its session may have ended meanwhile."""
     reply, payload = ask_for_versions(connection)
-    if table_in(reply, payload) is None and broker.now_s < until_s:
+    if table_in(reply, payload) is None and broker.now_s < session.ends_s:
         yield LimitProblem(clause, f"ApiVersions v0 {when}: {reply}, instead of a table", payload)
 
 

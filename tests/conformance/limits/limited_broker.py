@@ -175,6 +175,15 @@ class NegativeLifetime(BrokerWithLimits):
         return -1
 
 
+class SessionsEndEarly(BrokerWithLimits):
+    """It ends a session before the time that it says."""
+
+    breaks = ENDS
+
+    def real_ms(self) -> int:
+        return self.lifetime_ms - 700
+
+
 class LateRequestsServed(BrokerWithLimits):
     """It serves versions after the end of a session."""
 
@@ -228,6 +237,16 @@ class NextLoginForgotten(BrokerWithLimits):
 
     def after_next_login(self, connection: LimitedConnection) -> None:
         pass
+
+
+class HalfOfThem(BrokerWithLimits):
+    """It serves half of the connections that the limit allows."""
+
+    breaks = LIMIT
+
+    def above_limit(self, connection: LimitedConnection) -> tuple[Reply, bytes] | None:
+        place = self.open_connections.index(connection)
+        return (Reply.SILENT, b"") if place >= self.limit // 2 else None
 
 
 class OneTooMany(BrokerWithLimits):
@@ -316,12 +335,14 @@ WRONG_BROKERS = (
     NoLifetime,
     LongerLifetime,
     NegativeLifetime,
+    SessionsEndEarly,
     LateRequestsServed,
     LateRequestsRefused,
     LateRequestsIgnored,
     NextLoginCloses,
     LateLoginCloses,
     NextLoginForgotten,
+    HalfOfThem,
     OneTooMany,
     ErrorsAboveLimit,
     OldestGoes,

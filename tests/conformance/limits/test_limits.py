@@ -74,9 +74,27 @@ def test_broker_that_serves_nobody_is_wrong() -> None:
     """Otherwise a limit of none would pass."""
     tried = try_connections(BrokerWithLimits(limit=0), PER_ADDRESS, limit=LIMIT)
     assert [each.sentence for each in tried.problems] == [
-        f"no connection is served, although {PER_ADDRESS} is {LIMIT}",
+        f"0 connections are served at the same time; {PER_ADDRESS} is {LIMIT}",
         "a new connection is not served after the others were closed: silent",
     ]
+
+
+def test_session_may_be_shorter_than_the_setting() -> None:
+    """A broker that says so ends it then: KIP-368 has the lifetime of a token as well."""
+
+    class ShorterSessions(BrokerWithLimits):
+        def told_ms(self) -> int:
+            return self.real_ms()
+
+        def real_ms(self) -> int:
+            return self.lifetime_ms // 2
+
+    assert broken_by(ShorterSessions) == set()
+
+
+def test_connection_of_a_broker_to_itself_counts() -> None:
+    """As in 2.3.1, which serves one less than the limit."""
+    assert try_connections(BrokerWithLimits(limit=LIMIT - 1), PER_ADDRESS, limit=LIMIT).problems == []
 
 
 def test_slow_machine_proves_nothing_about_a_session() -> None:
