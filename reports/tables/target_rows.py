@@ -31,7 +31,7 @@ class GridTarget:
         like: the release that it is judged like; None if it is judged as itself.
         commit: Kafka's commit that a build in a folder was made of; None if the build does not say it.
         ready_ms: milliseconds from the start of its process until it served requests; None if that was not seen.
-        until_ready: what it did with ApiVersions requests until then, each with how often; None if nothing was seen.
+        until_ready: what it did with requests until then, each with how often; None if nothing was seen.
     """
 
     KEY: ClassVar[Sequence[str]] = ("target", "listener", "role")

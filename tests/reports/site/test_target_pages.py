@@ -280,7 +280,7 @@ def test_target_page_says_what_was_built(small_site: Path) -> None:
 def test_target_page_says_how_it_started(small_site: Path) -> None:
     """The time until it was ready, and what it did until then; nothing for a target whose start was not seen."""
     text = text_of(parse(small_site / addresses.target_page(HOSTILE)))
-    assert f"Ready 2.3 s after its process was started. To ApiVersions requests until then: {HOSTILE} (3)" in text
+    assert f"Ready 2.3 s after its process was started. To requests until then: {HOSTILE} (3)" in text
     assert "after its process was started" not in text_of(parse(small_site / addresses.target_page(NEW)))
 
 
