@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from fixtures.artefacts.schema_jars import api_catalogue
 from reference_model.clients.scripts.recording import Recording, SeenRequest
 from wire.api_keys import PRODUCE_KEY
-from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
-from wire.headers import RequestHeader
 from wire.record_codecs import NO_CODEC, codec_of
 
 
@@ -24,10 +22,8 @@ def _codecs_in(request: SeenRequest) -> Iterator[str]:
     api = api_catalogue().find(PRODUCE_KEY, request.api_version)
     if api is None:
         return
-    payload = request.data[SIZE_BYTES:]
     try:
-        _, body = decode_prefix(RequestHeader, payload, version=api.request_header_version(request.api_version))
-        message = decode(api.request, payload[body:], version=request.api_version)
+        message = api.decode_request(request.data[SIZE_BYTES:], request.api_version)
     except DecodeError:
         return
     for topic in message.topic_data:
