@@ -19,8 +19,8 @@ FIRST_RELEASES = {BROKER_WIDE: "2.3", PER_ADDRESS: "0.10"}
 MORE = 3
 """How many connections are opened above the limit."""
 OWN_CONNECTIONS = 1
-"""How many connections a broker has to itself, which count as well. Measured: 1 in 0.10.0.1 and 2.3.1, none in 3.3.2
-and 4.4.0."""
+"""How many connections a broker has to itself, which count as well. Measured: at most 1, in 0.10.0.1 and 2.3.1; none in
+3.3.2 and 4.4.0."""
 RECOVERY_S = 10.0
 """How long a broker may take to notice that connections were closed. Measured: less than 0.1 s."""
 
