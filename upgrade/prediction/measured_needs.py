@@ -1,7 +1,8 @@
 """What is known of a client beyond what it was seen to send: measured needs.
 
-A client whose requests are all served works if it is known to need nothing else. Of any other one only that is known
-which was seen: it may read from the lowest versions of a table what it can do.
+A client whose requests are all served works if it is known to need nothing else: the needs of what it was seen to do
+were measured. Of any other one only that is known which was seen: it may read from the lowest versions of a table what
+it can do.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from functools import cache
 from importlib.resources import files
 
 from clauses.operations import METADATA
-from reference_model.profiles.known_apis import Range
+from reference_model.profiles.known_apis import Range, label_of
 from reference_model.profiles.version_tables import ranges_of
-from reports.client_needs.needs import ClientNeeds, HiddenNeed, ProbeOutcome
+from reports.client_needs.needs import ClientNeeds, HiddenNeed, OperationNeeds, ProbeOutcome
 from reports.client_needs.needs_json import read_needs
 from upgrade.prediction.observed_requests import ClientIdentity
-from upgrade.prediction.outcomes import Decision, PredictedOutcome
+from upgrade.prediction.outcomes import WORST_FIRST, Decision, PredictedOutcome
 from upgrade.prediction.releases import Release
+from wire.api_keys import API_VERSIONS_KEY
 
 FILE = files("reports.client_needs") / "measured.json"
 """What `kafka-conformance needs --format json` printed about the clients of the registry."""
@@ -46,31 +48,49 @@ def decisions_by_needs(
 
     Args:
         client: the client.
-        seen: the APIs that it was seen to send; the needs of operations that send others say nothing about it.
+        seen: the APIs that it was seen to send. An operation whose APIs were all seen may have been done; one of which
+            only some were seen may be meant by those that no such operation explains.
         release: the release.
         measured: the needs that were measured, by software.
     """
+    name = shlex.quote(release.id)
+    command = f"kafka-conformance watch --bootstrap-server HOST:PORT --for {name} --rehearse {name}"
     known = measured.get((client.software_name or "", client.software_version or ""))
     if known is None:
-        command = f"kafka-conformance watch --rehearse {shlex.quote(release.id)}"
-        yield Decision(outcome=PredictedOutcome.SERVED, sentence=_why_unknown(client), command=command)
+        yield Decision(outcome=PredictedOutcome.SERVED, sentence=_served_but(_why_unknown(client)), command=command)
         return
+    operations = [operation for each in known for operation in each.operations]
+    is_done = {each: _sent_by(each) <= set(seen) for each in operations}
+    explaining = (_sent_by(each) for each in operations if is_done[each] and not each.unclear)
+    unexplained = set(seen).difference({API_VERSIONS_KEY}, *explaining)
     listed = ranges_of(release.profile.api_keys)
-    told: set[str] = set()
-    for each in known:
-        used = {one.operation: {api.api_key for api in one.apis if api.used} for one in each.operations}
-        for need in each.hidden:
-            is_done = used[need.operation] <= set(seen)
-            if not is_done or _is_listed(need, listed) or need.what in told:
+    worst: dict[str, Decision] = {}
+    for operation in operations:
+        if not is_done[operation] and not _sent_by(operation) & unexplained:
+            continue
+        for need in operation.hidden:
+            if _is_listed(need, listed):
                 continue
-            told.add(need.what)
-            yield Decision(
-                outcome=_outcome_of(need),
+            outcome = _outcome_of(need) if is_done[operation] else PredictedOutcome.SERVED
+            if need.what in worst and WORST_FIRST.index(worst[need.what].outcome) <= WORST_FIRST.index(outcome):
+                continue
+            worst[need.what] = Decision(
+                outcome=outcome,
                 api_key=need.api_key,
                 api_version=need.version,
                 sentence=f"it needs {need.what}, which is not listed, although it does not send it; without it "
                 f"{need.operation} {need.probe.outcome}: {need.probe.detail}",
+                command=command if outcome is PredictedOutcome.SERVED else "",
             )
+    yield from worst.values()
+    if unmeasured := sorted(unexplained.difference(*map(_sent_by, operations))):
+        why = f"what it needs for {', '.join(map(label_of, unmeasured))} was not measured"
+        yield Decision(outcome=PredictedOutcome.SERVED, sentence=_served_but(why), command=command)
+
+
+def _sent_by(operation: OperationNeeds) -> set[int]:
+    """Return the APIs that an operation sends."""
+    return {api.api_key for api in operation.apis if api.used}
 
 
 def _outcome_of(need: HiddenNeed) -> PredictedOutcome:
@@ -86,9 +106,11 @@ def _is_listed(need: HiddenNeed, listed: Mapping[int, Range]) -> bool:
 
 
 def _why_unknown(client: ClientIdentity) -> str:
-    if client.software_name:
-        who = " ".join(filter(None, (client.software_name, client.software_version)))
-        why = f"the needs of {who} were not measured"
-    else:
-        why = "it never said which software it is"
+    if not client.software_name:
+        return "it never said which software it is"
+    who = " ".join(filter(None, (client.software_name, client.software_version)))
+    return f"the needs of {who} were not measured"
+
+
+def _served_but(why: str) -> str:
     return f"every request that was seen is served, but {why}: rehearse it, because it may read minimums"

@@ -266,6 +266,13 @@ def needing(operation: str, *needs: ApiNeeds) -> dict[tuple[str, str], list[Clie
     return {("lib", "1.0"): [ClientNeeds(client="lib", name="lib-1.0", release="3.9.2", operations=(measured,))]}
 
 
+def joined(*measured: dict[tuple[str, str], list[ClientNeeds]]) -> dict[tuple[str, str], list[ClientNeeds]]:
+    """Return the needs of one client in several operations."""
+    clients = [client for each in measured for (client,) in each.values()]
+    operations = tuple(operation for client in clients for operation in client.operations)
+    return {("lib", "1.0"): [replace(clients[0], operations=operations)]}
+
+
 NAMED = ClientIdentity("app", "127.0.0.1", software_name="lib", software_version="1.0")
 JOIN_GROUP_V0 = replace(
     MEASURED_JOIN_GROUP,
@@ -307,10 +314,30 @@ GIVES_UP = Probe(removed="JoinGroup 1+", outcome=ProbeOutcome.GIVES_UP, detail="
         ),
         # What it was not seen to do needs nothing.
         (
-            needing("consume-in-group", JOIN_GROUP_V0, replace(MEASURED_METADATA, api_key=FETCH)),
+            joined(
+                needing("metadata"),
+                needing("consume-in-group", JOIN_GROUP_V0, replace(MEASURED_METADATA, api_key=FETCH)),
+            ),
             "apache-kafka-4.0.0",
             PredictedOutcome.WORKS,
             "",
+        ),
+        # It may be about to do this.
+        (
+            needing("consume-in-group", JOIN_GROUP_V0, replace(MEASURED_METADATA, api_key=FETCH)),
+            "apache-kafka-4.0.0",
+            SERVED,
+            "it needs JoinGroup v0, which is not listed",
+        ),
+        # The worst that is known of a need counts, whichever operation showed it first.
+        (
+            joined(
+                needing("metadata", replace(JOIN_GROUP_V0, minimum=Edge(version=0, failure=GIVES_UP))),
+                needing("consume-in-group", JOIN_GROUP_V0),
+            ),
+            "apache-kafka-4.0.0",
+            BREAKS,
+            "it needs JoinGroup v0, which is not listed, although it does not send it; without it consume-in-group breaks",
         ),
     ],
 )
@@ -325,10 +352,21 @@ def test_measured_needs_say_more_than_what_was_sent(
     assert "".join(each.sentence for each in prediction.decisions).startswith(sentence)
 
 
+def test_requests_of_unmeasured_operations_leave_open_what_they_need() -> None:
+    seen = ObservedRequests()
+    for key, version in (ASKS, (METADATA, 12), (INIT_PRODUCER_ID, 4), (END_TXN, 3)):
+        seen.add(NAMED, key, version)
+    prediction = predict(seen, NAMED, OF_3_9, release_named("apache-kafka-4.4.0"), needing("metadata"))
+    assert prediction.outcome is SERVED
+    assert "what it needs for InitProducerId, EndTxn was not measured" in prediction.decisions[0].sentence
+
+
 def test_client_that_never_named_itself_says_so() -> None:
     (decision,) = predicted(ASKS, (METADATA, 12)).decisions
     assert decision.sentence.startswith("every request that was seen is served, but it never said which software it is")
-    assert decision.command == "kafka-conformance watch --rehearse apache-kafka-4.4.0"
+    assert decision.command == (
+        "kafka-conformance watch --bootstrap-server HOST:PORT --for apache-kafka-4.4.0 --rehearse apache-kafka-4.4.0"
+    )
 
 
 def test_needs_that_come_with_the_suite_have_the_names_that_clients_state() -> None:

@@ -46,7 +46,8 @@ def test_sentences_can_be_pasted(report: WatchReport) -> None:
     breaks, served = sentences(report)
     assert served.endswith(
         " is served by apache-kafka-3.9.2: every request that was seen is served, but the needs of sarama 1.2 were not "
-        "measured: rehearse it, because it may read minimums (kafka-conformance watch --rehearse apache-kafka-3.9.2)."
+        "measured: rehearse it, because it may read minimums (kafka-conformance watch --bootstrap-server HOST:PORT "
+        "--for apache-kafka-3.9.2 --rehearse apache-kafka-3.9.2)."
     )
     assert "breaks with apache-kafka-4.4.0: Produce v2 is refused since 4.0" in breaks
     nothing = markdown(watch_document(report_of(ObservedRequests(), {}, [])))
