@@ -14,7 +14,9 @@ from reference_model.profiles.known_apis import Range, known_apis, label_of
 from reference_model.profiles.version_tables import Ranges
 from wire.api_keys import API_VERSIONS_KEY
 
-_ENTRY = re.compile(r"(?P<name>\w+)\s+v?(?P<lowest>\d+)(?:(?P<open>\+)|\s*-\s*v?(?P<highest>\d+))?")
+_VERSION = r"\d{1,5}"
+"""A version is an INT16."""
+_ENTRY = re.compile(rf"(?P<name>\w+)\s+v?(?P<lowest>{_VERSION})(?:(?P<open>\+)|\s*-\s*v?(?P<highest>{_VERSION}))?")
 _GONE = re.compile(r"no\s+(?P<name>\w+)")
 _FORMS = "write for example 'JoinGroup 5+, Fetch 4-12, no DescribeCluster'"
 

@@ -42,6 +42,7 @@ def test_one_version_can_be_left() -> None:
     [
         ("", "the list of removals is empty; write for example"),
         ("JoinGroup -1+", "'JoinGroup -1+' is no removal; write for example"),
+        ("JoinGroup 999999+", "'JoinGroup 999999+' is no removal"),
         ("JoinGroup", "'JoinGroup' is no removal"),
         ("JoinGroup 9-5", "'JoinGroup 9-5' has a reversed range: write JoinGroup 5-9"),
         ("JoinGruop 5+", "'JoinGruop' is no API of Kafka"),
