@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from clauses.exit_statuses import NOT_JUDGED
+from clauses.operations import METADATA
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, reported_as
 from conformance.commands.options import form_option
 from conformance.commands.output_console import output_console, status_line
-from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench
+from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench, measurable_operations
 from conformance.needs.measuring import USUAL_TIME_S, needs_of
 from conformance.needs.outcomes import software_in
 from fixtures.client.running_broker import RunningBroker
@@ -22,6 +23,7 @@ from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFil
 from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, foreign_client
+from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, PlayPool
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.version_tables import ranges_of
@@ -32,7 +34,7 @@ from reports.document.markdown_form import markdown
 from reports.document.terminal_form import show_document
 from reports.site.document_page import write_document_page
 from reports.wording.escaping import printable
-from upgrade.prediction.releases import NoSuchRelease, Release, recorded_targets, release_named
+from upgrade.prediction.releases import NoSuchRelease, Release, release_named
 
 RELEASE = "apache-kafka-3.9.2"
 """The newest release that serves the old versions of everything."""
@@ -97,16 +99,14 @@ def needs(
     """
     chosen = _chosen(clients, client_cmd)
     _check_operations(chosen, operations, scripted=scripted)
+    broker = _release(release)
     folder = _folder(out)
+    with_release = [each for each in chosen if measurable_operations(each) and not scripted]
     with reported_as(CouldNotTell, HarnessError), closing(PlayPool(jobs)) as pool:
         commands = {each.id: installed(each) for each in chosen}
         measured = [
-            *_with_scripted(
-                [each for each in chosen if scripted or not each.operations], commands, pool, operations, jobs
-            ),
-            *_with_release(
-                [each for each in chosen if each.operations and not scripted], release, commands, pool, operations, jobs
-            ),
+            *_with_scripted([each for each in chosen if each not in with_release], commands, pool, operations, jobs),
+            *_with_release(with_release, broker, commands, pool, operations, jobs),
         ]
     document = needs_document(measured)
     content = json.dumps(as_json(measured), indent=1)
@@ -136,16 +136,18 @@ def _chosen(patterns: Sequence[str], client_cmd: str | None) -> tuple[Client, ..
 
 
 def _check_operations(clients: Sequence[Client], operations: Sequence[str], *, scripted: bool) -> None:
-    """Refuse operations that a client does not have.
+    """Refuse operations that a client does not have, or that need more than one broker.
 
     Raises:
-        UnknownName: a client does not have one.
+        UnknownName: there is one.
     """
     for client in clients:
-        known = client.operations if client.operations and not scripted else ("metadata",)
+        known = (not scripted and measurable_operations(client)) or [METADATA]
         for name in operations:
             if name not in known:
-                raise UnknownName(f"{client.id} has no operation {name!r}; it has {', '.join(known)}")
+                raise UnknownName(
+                    f"{client.id} has no operation {name!r} that can be measured; it has {', '.join(known)}"
+                )
 
 
 def _folder(out: Path | None) -> Path | None:
@@ -169,16 +171,16 @@ def _with_scripted(
 
 def _with_release(
     clients: Sequence[Client],
-    name: str,
+    release: Release,
     commands: dict[str, DriverCommand],
     pool: PlayPool,
     operations: Sequence[str],
     jobs: int,
 ) -> list[ClientNeeds]:
-    release = _release(name)
     if not clients:
         return []
-    with launch(recorded_targets()[release.id], "auto") as running:
+    (target,) = select_targets([release.id])
+    with launch(target, "auto") as running:
         return [
             _measured(each, _release_bench(release, running, each, commands[each.id], pool), operations, jobs)
             for each in clients
@@ -205,12 +207,12 @@ def _release_bench(
 
 def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int) -> ClientNeeds:
     found: list[OperationNeeds] = []
-    for name in operations or bench.operations:
+    for name in dict.fromkeys(operations or bench.operations):
         with status_line(f"{client.id}: taking versions away from {name}"):
             found.append(needs_of(bench, name, at_a_time=jobs))
         if found[-1].inconclusive:
             click.echo(printable(f"{client.id}: {name}: {found[-1].inconclusive}"), err=True)
-    software_name, software_version = software_in(bench.play(bench.operations[0], (), USUAL_TIME_S))
+    software_name, software_version = _software(bench)
     return ClientNeeds(
         client=client.id,
         name=client.name,
@@ -219,3 +221,11 @@ def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int
         release=bench.release,
         operations=tuple(found),
     )
+
+
+def _software(bench: Bench) -> tuple[str, str]:
+    """Return what a client calls itself; two empty texts if it does not, or cannot be tried."""
+    try:
+        return software_in(bench.play(bench.operations[0], (), USUAL_TIME_S))
+    except HarnessError:
+        return "", ""

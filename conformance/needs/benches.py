@@ -48,6 +48,11 @@ class Bench(Protocol):
         """
 
 
+def measurable_operations(client: Client) -> list[str]:
+    """Return the operations of a client that can be measured with one broker."""
+    return [name for name in client.operations if not OPERATIONS[name].is_rerouted]
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseBench:
     """A client with a running release; the proxy between them cuts the table.
@@ -71,7 +76,7 @@ class ReleaseBench:
     @property
     def operations(self) -> Sequence[str]:
         """The client's operations, without those for which brokers have to change places."""
-        return [name for name in self.client.operations if not OPERATIONS[name].is_rerouted]
+        return measurable_operations(self.client)
 
     def play(self, operation: str, removals: Sequence[Removal], time_s: float) -> Play:
         """Try an operation after some removals."""

@@ -69,13 +69,14 @@ class _Measurement:
         used = [key for key in self._usual.used if key in served]
         unused = [key for key in served if key not in used and key != API_VERSIONS_KEY]
         submit = self._executor.submit
-        self._needs_no_old_version = self._try(
+        without_old = self._try(
             [
                 Removal(key, lowest=newest)
                 for key in used
                 if (newest := max(self._usual.used[key])) > served[key].lowest and newest <= served[key].highest
             ]
-        ).works
+        )
+        self._needs_no_old_version = without_old.outcome is ProbeOutcome.WORKS
         begun = {
             key: (
                 submit(self._minimum, key),

@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.commands.needs import needs
+from fixtures.errors import HarnessError
+from fixtures.registry.targets import Target
 
 
 @pytest.mark.parametrize(
@@ -19,11 +21,15 @@ from conformance.commands.needs import needs
         (["confluent-kafka-9"], "no client is named 'confluent-kafka-9'"),
         (
             ["kafka-python-3.0.12", "--operation", "juggle"],
-            "kafka-python-3.0.12 has no operation 'juggle'; it has metadata",
+            "kafka-python-3.0.12 has no operation 'juggle' that can be measured; it has metadata",
         ),
         (
             ["kafka-python-3.0.12", "--scripted", "--operation", "produce"],
-            "has no operation 'produce'; it has metadata",
+            "has no operation 'produce' that can be measured; it has metadata",
+        ),
+        (
+            ["kafka-clients-4.4.0-consumer", "--operation", "rerouted-consumer"],
+            "has no operation 'rerouted-consumer' that can be measured; it has metadata",
         ),
         (["--client-cmd", "prog"], "the client command 'prog' has no {bootstrap}"),
         (["kafka-python-3.0.12", "--broker", "apache-kafka-9"], "'apache-kafka-9' is no release whose table is known"),
@@ -35,6 +41,19 @@ def test_bad_input_is_one_sentence_with_status_4_or_2(arguments: list[str], mess
     assert result.exit_code in (2, 4)
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_release_at_an_older_level_is_started_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(target: Target, launcher: str) -> None:
+        raise HarnessError(f"{target.id} is not started in a test")
+
+    monkeypatch.setattr("conformance.commands.needs.launch", refuse)
+    monkeypatch.setattr("conformance.commands.needs.installed", lambda client: None)
+    result = CliRunner().invoke(needs, ["kafka-python-3.0.12", "--broker", "apache-kafka-4.4.0-at-3.9"])
+    assert (result.exit_code, result.stderr) == (
+        10,
+        "Error: apache-kafka-4.4.0-at-3.9 is not started in a test\n",
+    )
 
 
 @pytest.mark.slow

@@ -92,6 +92,20 @@ def test_probe_that_fails_once_is_no_need() -> None:
     assert unclear.detail == "it works in 2 of 3 runs; otherwise: TimeoutException"
 
 
+def test_hidden_need_is_found_although_it_once_worked_without_all_old_versions() -> None:
+    """A probe of several removals that is not stable says nothing about one of them."""
+    without_old: list[Ranges] = []
+
+    def decide(left: Ranges) -> Play | None:
+        if left[METADATA_KEY].lowest > 0 and left[FIND_COORDINATOR_KEY].lowest > 0:
+            without_old.append(left)
+            return HANGS if len(without_old) > 1 else None
+        return HANGS if left[FIND_COORDINATOR_KEY].lowest > 0 else None
+
+    bench = WishfulBench(decide, failing=[False, False, False, True])
+    assert [each.what for each in measured(bench).hidden] == ["FindCoordinator v0"]
+
+
 def test_apis_that_are_only_needed_together_are_unclear() -> None:
     def decide(left: Ranges) -> Play | None:
         is_without_both = JOIN_GROUP_KEY not in left and DESCRIBE_CLUSTER_KEY not in left
