@@ -37,7 +37,10 @@ def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
         if not _is_declared(failure, target, key)
     ]
     lines = set(merged(before, seen, {(key.clause, key.listener) for key in settled}))
-    path.write_text(baseline_text(judged, lines), "utf-8")
+    # A full disk leaves the old one as it is.
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(baseline_text(judged, lines), "utf-8")
+    new.replace(path)
     flaky = sum(cell.verdict is Verdict.FLAKY for cell in settled.values())
     left_out = f"; {counted(flaky, 'flaky cell')} left out, because they come and go" if flaky else ""
     return f"{counted(len(lines), 'failure')} in {path}{left_out}"

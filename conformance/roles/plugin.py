@@ -35,11 +35,12 @@ from fixtures.choosing.target_options import AUTO
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
+from fixtures.registry.baselines import InvalidBaseline
 from fixtures.run_size import Kind, tier_in, tier_name
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result
-from reports.run.exit_status import ENDED_EARLY
+from reports.run.exit_status import ENDED_EARLY, ExitStatus
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
@@ -47,6 +48,7 @@ from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
 _BASELINE = pytest.StashKey[str]()
 """What was written into the baseline, in one sentence."""
+_NOT_WRITTEN = "could not be written"
 _OF_OTHERS = pytest.StashKey[set[Path]]()
 """The folders of the properties of other roles than that of the run."""
 
@@ -252,6 +254,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
         )
         session.config.stash[_BASELINE] = written
     result = yield
+    if session.config.stash.get(_BASELINE, "").startswith(_NOT_WRITTEN) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = ExitStatus.HARNESS_ERROR
     if recorder is not None and not recorder.stopped:
         keep_exit_status()
     return result
@@ -261,8 +265,8 @@ def _updated_baseline(config: pytest.Config, recorder: RunRecorder) -> str:
     (target,) = {each.target.id: each.target for each in role_of_run(config).choose()}.values()
     try:
         return update_baseline(config.getoption("--baseline"), recorder, target)
-    except OSError as error:
-        return f"could not be written: {error}"
+    except (OSError, InvalidBaseline) as error:
+        return f"{_NOT_WRITTEN}: {error}"
 
 
 @pytest.hookimpl(trylast=True)

@@ -18,7 +18,7 @@ _IN_TITLE = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def annotation_lines(violations: Sequence[ViolatedClause]) -> Iterator[str]:
-    """Yield a line for each violation that fails a run, the worst first.
+    """Yield a line for each violation that fails every run, the worst first; a SHOULD fails only strict ones.
 
     If there are more than a job shows, the last line says how many.
     """

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.engine.baseline_update import update_baseline
 from conformance.engine.planning import drop_unneeded, unmatched_expectations
-from fixtures.registry.baselines import BaselineLine, read_baseline
+from fixtures.registry.baselines import BaselineLine, baseline_text, read_baseline
 from reports.records import Verdict
 from tests.conformance.judged_properties import JudgedBroker, declared, hold, judged, target_with, violate
 
@@ -39,6 +39,15 @@ def test_what_was_not_judged_stays(tmp_path: Path) -> None:
     update_baseline(path, case.recorder, TARGET)
     update_baseline(path, judged(tmp_path / "later", JudgedBroker(target=TARGET)).recorder, TARGET)
     assert len(read_baseline(path, TARGET.implementation)) == 1
+
+
+def test_baseline_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    path.write_text(baseline_text(TARGET.implementation, [SEEN]), "utf-8")
+    (tmp_path / "known.txt.new").mkdir()
+    with pytest.raises(OSError, match="new"):
+        update_baseline(path, judged(tmp_path / "run", JudgedBroker(target=TARGET)).recorder, TARGET)
+    assert read_baseline(path, TARGET.implementation) == [SEEN]
 
 
 def test_what_is_declared_elsewhere_is_left_to_that(tmp_path: Path) -> None:
