@@ -32,6 +32,7 @@ _VERDICTS = {
     ProbeOutcome.UNSTABLE: Verdict.INCONCLUSIVE,
 }
 _NOTHING_HIDDEN = "No hidden need was found: it needs only versions that it sends."
+_NONE_FOUND = "No hidden need was found, but not everything could be said: see below."
 
 
 def needs_document(measured: Sequence[ClientNeeds]) -> Document:
@@ -40,17 +41,6 @@ def needs_document(measured: Sequence[ClientNeeds]) -> Document:
         title="Which versions these clients need",
         blocks=tuple(Section(title=_title(each), blocks=tuple(_blocks(each))) for each in measured),
     )
-
-
-def in_one_sentence(client: ClientNeeds) -> str:
-    """Return the hidden needs of a client in one sentence: "confluent-kafka-2.8.2 needs Produce v0 (without ...)."."""
-    by_need: dict[str, list[str]] = {}
-    for each in client.hidden:
-        by_need.setdefault(each.what, []).append(each.operation)
-    if not by_need:
-        return f"{client.name}: {_NOTHING_HIDDEN[0].lower()}{_NOTHING_HIDDEN[1:]}"
-    needs = "; ".join(f"{what} ({', '.join(operations)})" for what, operations in by_need.items())
-    return f"{client.name} needs without sending it: {needs}."
 
 
 def _title(client: ClientNeeds) -> str:
@@ -67,7 +57,7 @@ def _blocks(client: ClientNeeds) -> Iterator[Block]:
         )
         yield BulletList(tuple(map(_hidden, hidden)))
     elif measured:
-        yield Sentence(_NOTHING_HIDDEN)
+        yield Sentence(_NONE_FOUND if any(_inconclusive(client)) else _NOTHING_HIDDEN)
     rows = [(each.operation, api) for each in measured for api in each.apis if api.used]
     if rows:
         yield TextTable(

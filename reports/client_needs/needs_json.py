@@ -17,7 +17,7 @@ VERSION = 1
 
 
 class InvalidNeeds(Exception):
-    """A text is not the output of `needs --json`; the message says where."""
+    """A text is not the output of `needs --format json`; the message says where."""
 
 
 def as_json(measured: Sequence[ClientNeeds]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def read_needs(text: bytes, what: str) -> tuple[ClientNeeds, ...]:
     try:
         content = read_foreign_json(text)
     except ValueError as error:
-        raise InvalidNeeds(f"{what} is no output of `kafka-conformance needs --json`: {error}") from error
+        raise InvalidNeeds(f"{what} is no output of `kafka-conformance needs --format json`: {error}") from error
     schema = read_foreign_json(SCHEMA.read_bytes())
     for problem in Draft202012Validator(schema).iter_errors(content):
         raise InvalidNeeds(f"{what}: {problem.json_path}: {problem.message}")
