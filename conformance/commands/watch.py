@@ -148,10 +148,9 @@ def watch(
 
     Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on
     Ctrl-C, after --time, or with the command. In place of --bootstrap-server, captures, request logs or metrics show
-    what was sent. The exit status is 0 if every client works with every release, or is
-    served and not known to need more, 1 if one breaks, and 10 if nothing can
-    be said about one. With several releases it is that of the worst one, and one sentence for each says what is known
-    about it.
+    what was sent. The exit status is 0 if every client works with every release or is served by it, 1 if one breaks,
+    and 10 if nothing can be said about one. With several releases it is that of the worst one, and one sentence for
+    each says what is known about it.
 
     A TABLE is of a release that does not exist yet: a file that `api-versions --json` wrote, or what the newest release
     would lose, in a file or as 'JoinGroup 5+, Fetch 4-12, no DescribeCluster'.
