@@ -19,6 +19,7 @@ from fixtures.launchers.given_broker import GivenListener, found_targets
 from fixtures.launchers.named_targets import folder_name, is_folder, origin_of, targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
+from fixtures.registry.given_tables import is_table
 from fixtures.registry.likeness import check_like, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
@@ -138,7 +139,12 @@ def _named_target(failure: StoredFailure) -> str:
         raise click.UsageError(
             f"the failure was found on the build in {folder}, which is gone: give the folder of a build with --kafka-home"
         )
-    return folder or failure.target
+    table = failure.origin.get("table")
+    if table is not None and not is_table(table):
+        raise click.UsageError(
+            f"the failure was found with the table in {table}, which is gone: name the file with --broker"
+        )
+    return folder or table or failure.target
 
 
 def _read_address(text: str) -> Address | None:

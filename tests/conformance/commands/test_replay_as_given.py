@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis.errors import UnsatisfiedAssumption
@@ -32,7 +33,7 @@ from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import HarnessError
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import given_listener
-from fixtures.launchers.named_targets import origin_of
+from fixtures.launchers.named_targets import origin_of, targets_named
 from fixtures.registry.reference import reference_target
 from fixtures.registry.targets import Target, newest_release, select_targets
 from fixtures.under_test.broker import Broker
@@ -159,6 +160,22 @@ def test_what_a_read_only_run_found_is_judged_again_by_reading(tmp_path: Path) -
     wanted = ReplayOptions(listeners=(given_listener(str(UNUSED), {}),))
     assert target_for(found, wanted) == target
     assert not target_for(failure(tmp_path), wanted).is_read_only
+
+
+def test_what_was_found_with_a_table_is_judged_again_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "next.txt"
+    file.write_text("JoinGroup 5+", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("JoinGroup 5+", "next.txt"):
+        (target,) = targets_named([name])
+        found = replace(failure(tmp_path), target=target.id, origin=origin_of(target))
+        monkeypatch.chdir("/")
+        again = target_for(found, ReplayOptions())
+        assert (again.id, again.table is not None) == (target.id, True)
+        monkeypatch.chdir(tmp_path)
+    file.unlink()
+    with pytest.raises(click.UsageError, match=r"with the table in .*next\.txt, which is gone"):
+        target_for(found, ReplayOptions())
 
 
 @pytest.mark.parametrize(("host", "printed"), [("127.0.0.1", ()), ("192.0.2.1", ("--even-remote",))])
