@@ -21,15 +21,16 @@ from conformance.commands.output_console import output_console
 from conformance.commands.selection import addresses_of, listening_address_of
 from conformance.commands.spark_jobs import count_with_spark
 from fixtures.client.addresses import Address
-from fixtures.client.command_config import CommandConfig, GivenTls, read_command_config, read_properties
+from fixtures.client.cluster_client import PROBLEMS, Security, connected
+from fixtures.client.command_config import CommandConfig, GivenTls, read_properties
 from fixtures.client.command_config import command_config as config_of
 from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.given_tables import given_table, is_table
 from fixtures.registry.targets import newest_release
 from reference_model.profiles.removals import InvalidTable
+from reference_model.profiles.version_tables import Ranges, ranges_of
 from reports.document.terminal_form import show_document, table_on
 from reports.wording.escaping import printable
-from upgrade.api_versions.asking import ask_cluster
 from upgrade.prediction.releases import NoSuchRelease, Release, cut_release, release_named, with_table
 from upgrade.prediction.report import EXIT_STATUS, WatchReport
 from upgrade.prediction.report_document import clients_table, watch_document
@@ -282,14 +283,32 @@ def _shown_live(
 def _check_rehearsed(text: str, bootstrap_server: str, command_config: Path | None) -> None:
     """Refuse a table that lists what the brokers of a cluster do not serve: no rehearsal can add that.
 
+    One broker is asked, and before any authentication: the credentials are the application's.
+
     Raises:
         InvalidFile: it does.
         CouldNotTell: the cluster cannot be asked.
     """
     with reported_as(CouldNotTell, ConnectionFailed), reported_as(InvalidFile, InvalidTable, InvalidCommandConfig):
-        config = CommandConfig() if command_config is None else read_command_config(command_config)
-        cluster = ask_cluster(addresses_of(bootstrap_server), config, controllers=False)
-        given_table(text).left_of({key: each.listed for key, each in cluster.table.items()}, "the cluster")
+        properties = {} if command_config is None else read_properties(command_config)
+        config = config_of(properties, needs_credentials=False)
+        given_table(text).left_of(_listed_at(addresses_of(bootstrap_server), config), "the cluster")
+
+
+def _listed_at(addresses: Sequence[Address], config: CommandConfig) -> Ranges:
+    """Return what the first broker lists that answers.
+
+    Raises:
+        ConnectionFailed: none does.
+    """
+    problems = []
+    for address in addresses:
+        try:
+            with connected(address, Security(tls=config.security.tls), bound_s=config.timeout_s) as client:
+                return ranges_of(client.table.api_keys)
+        except PROBLEMS as error:
+            problems.append(str(error))
+    raise ConnectionFailed("; ".join(problems))
 
 
 def _release(name: str) -> Release:

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from conformance.commands import watch as watch_command
 from conformance.commands.watch import watch
+from fixtures.launchers import launch
+from fixtures.launchers.built_in import reference_targets
 from tests.wire.logged_requests import ENTRIES
 from upgrade.traffic_files.request_logs import LIMITS
 from wire.request_log_counts import LogCounts
@@ -107,3 +109,12 @@ def test_bad_input_is_one_sentence(tmp_path: Path, options: list[str], status: i
     given = [str(log) if each == "LOG" else each for each in options]
     ran = CliRunner().invoke(watch, [*FOR, *given])
     assert (ran.exit_code, sentence in ran.stderr) == (status, True), ran.output
+
+
+def test_table_is_rehearsed_where_only_the_application_has_credentials() -> None:
+    (reference,) = [each for each in reference_targets() if each.id == "reference"]
+    with launch(reference, "auto") as running:
+        broker = ["--bootstrap-server", str(running.addresses["sasl_plaintext"])]
+        further = ["--rehearse", "Fetch 4-9", "--listen", "127.0.0.1:0", "--time", "0.1"]
+        ran = CliRunner().invoke(watch, [*broker, *FOR, *further])
+    assert (ran.exit_code, "No client sent a request" in ran.stdout) == (10, True), ran.output
