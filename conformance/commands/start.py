@@ -331,7 +331,8 @@ def _with_table(running: RunningBroker, table: GivenTable, resources: ExitStack)
     with reported_as(InvalidFile, InvalidTable):
         left = table.left_of({key: each.listed for key, each in cluster.table.items()}, running.target.id)
     port = resources.enter_context(cut_broker(address, left))
-    return replace(running, addresses={**running.addresses, PLAINTEXT: port})
+    # At the addresses of a cluster's nodes there is the complete table; the proxy names others to clients.
+    return replace(running, addresses={**running.addresses, PLAINTEXT: port}, clusters=())
 
 
 def _wait(running: RunningBroker) -> int:

@@ -41,6 +41,7 @@ from reference_model.profiles.listeners import (
     USUAL_LISTENERS,
 )
 from tests.fixtures.running_targets import running_at
+from wire.api_keys import FETCH_KEY
 
 REFERENCE = reference_targets()[0]
 STARTS_WITHIN_S = 60
@@ -150,6 +151,35 @@ def test_a_command_finds_the_address_and_gives_the_status(tmp_path: Path, capfd:
     assert done.stdout == ""
     assert "scripted+healthy runs" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_broker_with_a_table_serves_only_that(tmp_path: Path) -> None:
+    """It prints no address of a node of its cluster: the complete table is there."""
+    table = tmp_path / "table.json"
+    command = [
+        "sh",
+        "-c",
+        f"{sys.executable} -m conformance api-versions --bootstrap-server $KAFKA_BOOTSTRAP_SERVERS --json > {table}",
+    ]
+    done = CliRunner().invoke(main, ["start", "reference-cluster", "--table", "Fetch 4-9", "--", *command])
+    assert done.exit_code == 0, done.output
+    listed = json.loads(table.read_text())
+    fetch = [api for broker in listed["brokers"] for api in broker["apis"] if api["api_key"] == FETCH_KEY]
+    assert [(api["min_version"], api["max_version"]) for api in fetch] == [(4, 9)]
+    assert "nodes" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "sentence"),
+    [
+        (["--table", "Fetch 4-99"], 4, "Fetch 4-99 lists what is not served"),
+        (["--table", "Fetch"], 4, "'Fetch' is no removal"),
+        (["--table", "Fetch 4-9", "--listener", SSL], 2, "--table is about the plaintext listener"),
+    ],
+)
+def test_table_that_cannot_be_served_is_refused(options: list[str], status: int, sentence: str) -> None:
+    done = CliRunner().invoke(main, ["start", "reference", *options, "--", "true"])
+    assert (done.exit_code, sentence in done.stderr) == (status, True), done.output
 
 
 def test_an_interrupt_ends_the_command_and_the_broker(tmp_path: Path) -> None:
