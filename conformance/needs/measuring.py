@@ -38,17 +38,20 @@ def needs_of(bench: Bench, operation: str, *, at_a_time: int) -> OperationNeeds:
         operation: the name of the operation.
         at_a_time: how many plays may run at the same time.
     """
+    executor = ThreadPoolExecutor(at_a_time)
     try:
-        with ThreadPoolExecutor(at_a_time) as executor:
-            plays = [*executor.map(lambda _: bench.play(operation, (), USUAL_TIME_S), range(USUAL_RUNS))]
-            worked = sum(map(has_worked, plays))
-            if worked < USUAL_RUNS:
-                detail = next(each.result.summary for each in plays if not has_worked(each))
-                reason = f"it works in {worked} of {USUAL_RUNS} runs with nothing taken away: {detail}"
-                return OperationNeeds(operation=operation, inconclusive=reason)
-            return _Measurement(bench, operation, usual_of(plays), executor).needs()
+        plays = [*executor.map(lambda _: bench.play(operation, (), USUAL_TIME_S), range(USUAL_RUNS))]
+        worked = sum(map(has_worked, plays))
+        if worked < USUAL_RUNS:
+            detail = next(each.result.summary for each in plays if not has_worked(each))
+            reason = f"it works in {worked} of {USUAL_RUNS} runs with nothing taken away: {detail}"
+            return OperationNeeds(operation=operation, inconclusive=reason)
+        return _Measurement(bench, operation, usual_of(plays), executor).needs()
     except HarnessError as error:
         return OperationNeeds(operation=operation, inconclusive=str(error))
+    finally:
+        # After an error or an interrupt no further probe begins; the caller ends the pool in which plays run.
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 class _Measurement:

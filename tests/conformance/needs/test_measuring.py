@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from threading import Event
+
+import pytest
 
 from conformance.needs.measuring import needs_of
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
+from reference_model.profiles.removals import Removal
 from reference_model.profiles.version_tables import Ranges
 from reports.client_needs.needs import ApiNeeds, OperationNeeds, ProbeOutcome
 from tests.conformance.client_plays import FAILED, WELL
@@ -127,3 +132,28 @@ def test_play_that_fails_in_the_suite_is_inconclusive() -> None:
         raise HarnessError("no port is free")
 
     assert measured(WishfulBench(decide)).inconclusive == "no port is free"
+
+
+class InterruptedBench(WishfulBench):
+    """Raises an interrupt in the first play of a probe that runs in a thread; later plays wait for an event."""
+
+    FIRST_IN_THREAD = 5
+    may_go_on = Event()
+
+    def play(self, operation: str, removals: Sequence[Removal], time_s: float) -> Play:
+        """Return what becomes of the operation."""
+        if len(self.tried) == self.FIRST_IN_THREAD - 1:
+            self.tried.append(removals)
+            raise KeyboardInterrupt
+        if len(self.tried) >= self.FIRST_IN_THREAD:
+            self.may_go_on.wait(5)
+        return super().play(operation, removals, time_s)
+
+
+def test_no_further_probe_begins_after_an_interrupt() -> None:
+    bench = InterruptedBench()
+    with pytest.raises(KeyboardInterrupt):
+        needs_of(bench, "metadata", at_a_time=1)
+    begun = len(bench.tried)
+    bench.may_go_on.set()
+    assert begun == bench.FIRST_IN_THREAD
