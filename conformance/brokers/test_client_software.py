@@ -11,6 +11,8 @@ from hypothesis import example, given, settings
 from conformance.brokers.vocabulary import *
 
 MAX_EXAMPLES_NOT_TEXT = 30
+ONE_BYTE_TOO_LONG = compact_string(INT16_MAX + 1, b"a" * (INT16_MAX + 1))
+"""A legal name but for its length."""
 ILLEGAL_REQUESTS = api_versions_requests(
     min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
 )
@@ -145,8 +147,10 @@ def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request
 @example(sent=build_with_null_name(3, "client_software_name"), history=ALONE)
 @example(sent=build_with_null_name(3, "client_software_version"), history=ALONE)
 @example(sent=build_with_null_name(3, "client_software_name"), history=after(Earlier.NEWEST))
+@example(sent=build_with_string(3, NAMES[0], ONE_BYTE_TOO_LONG, broken=TOO_LONG), history=ALONE)
+@example(sent=build_with_string(3, NAMES[1], ONE_BYTE_TOO_LONG, broken=TOO_LONG), history=ALONE)
 def test_null_name_closes_the_connection(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
-    """A broker closes the connection if the software name or version is null."""
+    """A broker closes the connection if the software name or version is null, or longer than 32767 bytes."""
     assume_served(broker, sent)
     exchange = exchange_after(broker, history, sent)
     with unless_explained_by_earlier(broker, exchange, plain_like(sent)):

@@ -97,7 +97,7 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request,
     history=after(Earlier.NEWEST),
 )
 def test_odd_varints_go_as_pinned(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
-    """A request with a long, too long or negative varint is served or closed as in the release's profile."""
+    """A request with a long, too long or negative varint is served or closed as by that release of Apache Kafka."""
     assume_served(broker, sent)
     assert_handled_as_pinned(broker, sent, history)
 
@@ -110,7 +110,7 @@ def test_odd_varints_go_as_pinned(broker: Broker, sent: Request, history: Connec
 @example(sent=build_with_tags(3, "body", (101, 100)), history=ALONE)
 @example(sent=build_with_tags(3, "header", (100, 100)), history=after(Earlier.NEWEST))
 def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
-    """A request with duplicate or descending tags is served or closed as in the release's profile."""
+    """A request with duplicate or descending tags is served or closed as by that release of Apache Kafka."""
     assume_served(broker, sent)
     assert_handled_as_pinned(broker, sent, history)
 
@@ -130,7 +130,7 @@ def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request, history: 
 def test_too_many_tags_go_as_pinned(
     broker: Broker, version: int, place: str, tags: ManyTags, history: ConnectionHistory
 ) -> None:
-    """A request with more than ten thousand tags in a section is served or closed as in the release's profile."""
+    """A request with more than ten thousand tags in a section is served or closed as by that release of Kafka."""
     sent = build_with_tag_section(version, place, tags.section, broken=f"{tags.number} tags")
     assume_served(broker, sent)
     assert_handled_as_pinned(broker, sent, history)
@@ -145,7 +145,7 @@ def test_too_many_tags_go_as_pinned(
 @example(drawn=TaggedHeader(place=1, section=bytes.fromhex("808080808000")))
 @example(drawn=TaggedHeader(place=2, section=b"\xff\xff\xff\xff\x0f"))
 def test_odd_varints_in_headers_of_other_apis_go_as_pinned(broker: Broker, drawn: TaggedHeader) -> None:
-    """A flexible request of another API with an odd varint in its header is served or closed as in the profile."""
+    """A flexible request of another API with an odd varint in its header is served or closed as by Apache Kafka."""
     served = are_tags_read(drawn.section, broker.profile.traits)
     with violation_context("an odd varint in the header of another API", drawn.section.hex()):
         outcome = send_tagged(broker, drawn).outcome

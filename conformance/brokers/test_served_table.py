@@ -139,6 +139,7 @@ def test_one_connection_does_not_change_another(
 )
 @example(sent=build_request(version=0, trailing=b"\0"), history=ALONE)
 @example(sent=build_request(version=0, trailing=bytes(MAX_TRAILING)), history=ALONE)
+@example(sent=build_request(version=3, trailing=b"\0"), history=ALONE)
 @example(sent=build_request(version=0, trailing=b"\0"), history=after(Earlier.V0))
 def test_trailing_bytes_are_ignored(broker: Broker, sent: Request, history: ConnectionHistory) -> None:
     """A broker answers a request with bytes after its body in the same way as one without."""

@@ -77,6 +77,11 @@ class Candidate:
         frames = sum(len(step.frames) + 1 for step in self.steps)
         return frames, sum(len(write) for step in self.sent for write in step.writes)
 
+    @property
+    def is_on_plaintext(self) -> bool:
+        """Whether it needs a plaintext listener alone, which every broker under test has."""
+        return all(step.listener == PLAINTEXT for step in self.sent)
+
     def as_vector(self, *, complete: bool = False) -> BrokerVector:
         """Return the vector; `complete` adds the outcomes of older versions and of the releases of Apache Kafka."""
         steps = with_expectations(self.sent) if complete else self.steps

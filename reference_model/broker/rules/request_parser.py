@@ -55,7 +55,8 @@ _PRODUCE_NOTHING = (
 )
 """Bodies of Produce with acks 0, any timeout, no transaction and no topics, by version; from v9 on after a header
 without tags."""
-_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""A legal name or version of a client's software. Source: KIP-511, as Kafka has it."""
 
 
 class Unreadable(Exception):
@@ -64,7 +65,7 @@ class Unreadable(Exception):
 
 def is_valid_name(text: str) -> bool:
     """Whether a software name or version matches Kafka's expression."""
-    return _NAME.fullmatch(text) is not None
+    return SOFTWARE_NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.faults.broker.registry import OPEN_LISTENERS, defect
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.headers import CLIENT_ID_OFFSET
@@ -189,6 +189,13 @@ def bytes_after_body(context: RequestContext) -> int:
 def trailing_bytes_are_refused(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body closes the connection."""
     if bytes_after_body(context) > 0:
+        context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
+def bytes_after_a_flexible_body_are_refused(context: RequestContext) -> None:
+    """A request in v3 or above with bytes after its body closes the connection."""
+    if bytes_after_body(context) > 0 and context.version >= FIRST_FLEXIBLE_VERSION:
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 

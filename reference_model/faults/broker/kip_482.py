@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from reference_model.broker.model.fault_injection import RequestContext
 from reference_model.broker.model.stages import Stage
 from reference_model.broker.rules.reaction import AnswerKind
+from reference_model.broker.rules.request_parser import read_varint_as_int32
 from reference_model.faults.broker.protocol_headers import answer_unreadable_header
 from reference_model.faults.broker.registry import defect
 from wire import primitives
@@ -22,6 +24,8 @@ from wire.primitives import INT32_MAX, TaggedField
 BYTE_MAX = 127
 THOUSAND, MILLION = 1000, 1_000_000
 ALMOST_64_KIB = 65530
+SURPLUS_BITS = re.compile(rb"[\x80-\xff]{4}[\x10-\x7f]")
+"""An unsigned varint with bits above the 32nd."""
 Tags = tuple[TaggedField, ...]
 
 
@@ -112,6 +116,18 @@ def long_lengths_of_names_close_the_connection(context: RequestContext) -> None:
         start = context.payload[header.body_offset : header.body_offset + 2]
         if start[:1] >= b"\x80" and start[1:] == b"\0":
             context.replace_reaction(outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-482.varint-limits")
+def bits_above_the_32nd_close_the_connection(context: RequestContext) -> None:
+    """A software name or version whose length is a varint with bits above the 32nd closes the connection."""
+    header = context.header
+    if not context.succeeds or header is None or context.version < FIRST_FLEXIBLE_VERSION:
+        return
+    length_plus_one, name = read_varint_as_int32(memoryview(context.payload), header.body_offset)
+    version = name + length_plus_one - 1
+    if any(SURPLUS_BITS.match(context.payload, start) for start in (header.body_offset, version)):
+        context.replace_reaction(outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "KIP-482.varint-limits", every_api=True)

@@ -69,7 +69,7 @@ def a_zero_instance_id_before_the_next_version_closes(context: RequestContext) -
         context.replace_reaction(outcome=Outcome.CLOSED)
 
 
-@defect(Stage.REACTION, "MODEL.agrees-with-reference")
+@defect(Stage.REACTION, "MODEL.agrees-with-reference", "KIP-511.null-name-refused")
 def names_of_more_than_32767_bytes_are_taken(context: RequestContext) -> None:
     """A client software name of more than 32767 bytes is read, and accepted if it is legal."""
     body = context.read_as(context.version)
