@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,13 @@ from reference_model.profiles.profile import RECORDED_RELEASES
 from reports.wording.escaping import printable
 
 MAX_SHOWN_BYTES = 48
+VIOLATES, SHOULD, DIFFERS = "violates", "should", "differs"
+MEANING = """"violates": a MUST is broken; "should": a SHOULD is; "differs": a PIN, Apache Kafka does otherwise and no source says what is right."""
+MEANING_WITH_RELEASE = """"violates": a MUST is broken, or the broker does otherwise than the release (PIN); "should": a SHOULD is broken."""
+OPTIONS = {SASL_PLAINTEXT: "a listener with SASL (--sasl)", CONTROLLER: "a controller's listener (--controller)"}
+"""What a vector needs besides the plaintext listener, by listener."""
+NO_IDS = "name the broker's ids, which it does not state, or whose cluster id has not 22 characters (--cluster-id, --node-id)"
+UNLISTED = "expect other APIs in versions that the broker does not list"
 
 
 def _loaded() -> VectorSet:
@@ -104,6 +112,16 @@ _ADDRESS = _AddressOption()
     "--controller", type=_ADDRESS, metavar="HOST:PORT", help="the listener of a KRaft controller of the same node"
 )
 @click.option(
+    "--cluster-id",
+    default="",
+    help="the broker's cluster id, of 22 characters; without it, it is asked for with Metadata",
+)
+@click.option(
+    "--node-id",
+    type=int,
+    help="the broker's node id; without it, it is that of the node that Metadata lists at HOST:PORT",
+)
+@click.option(
     "--release",
     type=click.Choice(RECORDED_RELEASES),
     metavar="RELEASE",
@@ -115,9 +133,22 @@ _ADDRESS = _AddressOption()
     help="write each result as a JSON line, as `vectors check` reads them",
 )
 def run(
-    address: Address, sasl: Address | None, controller: Address | None, release: str | None, out: Path | None
+    address: Address,
+    sasl: Address | None,
+    controller: Address | None,
+    cluster_id: str,
+    node_id: int | None,
+    release: str | None,
+    out: Path | None,
 ) -> None:
-    """Judge the broker at HOST:PORT by the vectors alone."""
+    """Judge the broker at HOST:PORT by the vectors alone.
+
+    Vectors that name the broker's ids (KIP-1242) get its own: those of the options, or those that it states in Metadata
+    v2, or in DescribeCluster if it lists that.
+
+    "violates" is a broken MUST, "should" a broken SHOULD. "differs" is a PIN: Apache Kafka does otherwise, and no
+    source says what is right; it is no violation, unless --release is given.
+    """
     addresses = {PLAINTEXT: address, SASL_PLAINTEXT: sasl, CONTROLLER: controller}
     listeners = {name: own for name, own in addresses.items() if own is not None}
     with reported_as(CouldNotTell, NotJudgeable):
@@ -129,52 +160,97 @@ def run(
 
     check = BrokerCheck(open_stream, release=release or "")
     lines, found = [], []
-    skipped = 0
+    left_out: Counter[str] = Counter()
     with reported_as(CouldNotTell, ConnectionFailed):
-        for vector_id, given in _for_broker(_loaded(), listeners, address):
-            own = given if given is not None and check.lists_what_is_served(given) else None
-            disagreement = None if own is None else check.check(own)
-            result = SKIP if own is None else PASS if disagreement is None else FAIL
-            skipped += own is None
+        ids = ids_of(address, cluster_id, node_id)
+        for vector in _loaded().of_brokers():
+            own, reason = for_broker(vector, listeners, ids, check)
+            if own is None:
+                left_out[reason] += 1
+                lines.append(result_line(vector.id, SKIP, reason=reason))
+                continue
+            disagreement = check.check(own)
             more = {} if disagreement is None else {"clause": disagreement.clause, "level": disagreement.level.value}
-            lines.append(result_line(vector_id, result, **more))
+            lines.append(result_line(vector.id, PASS if disagreement is None else FAIL, **more))
             found += [] if disagreement is None else [disagreement]
     if out is not None:
         out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    _report(
-        found, count=len(lines) - skipped, skipped=skipped, took_s=time.monotonic() - begun_at, pins_bind=bool(release)
-    )
-    binding = {Level.MUST, Level.PIN} if release else {Level.MUST}
-    if any(each.level in binding for each in found):
+    for line in report_lines(found, pins_bind=bool(release)):
+        click.echo(line)
+    for line in sum_lines(
+        found, left_out, count=len(lines), took_s=time.monotonic() - begun_at, pins_bind=bool(release)
+    ):
+        click.echo(line)
+    if any(_word(each, pins_bind=bool(release)) == VIOLATES for each in found):
         raise SystemExit(1)
 
 
-def _for_broker(
-    loaded: VectorSet, listeners: Mapping[str, Address], address: Address
-) -> Iterator[tuple[str, BrokerVector | None]]:
-    """Yield each vector for brokers, with the broker's own ids; None for one that cannot be judged here."""
+def ids_of(address: Address, cluster_id: str, node_id: int | None) -> tuple[str | None, int | None]:
+    """Return the broker's ids: those that are given, and what it states for the others; None if it does not."""
+    if cluster_id and node_id is not None:
+        return cluster_id, node_id
     cluster = ask_cluster_metadata(address)
     nodes = cluster.nodes_at(address)
-    node_id = nodes[0] if len(nodes) == 1 else None
-    for vector in loaded.of_brokers():
-        is_there = set(vector.listeners) <= listeners.keys()
-        yield vector.id, with_ids(vector, cluster.cluster_id, node_id) if is_there else None
+    stated = nodes[0] if len(nodes) == 1 else None
+    return cluster_id or cluster.cluster_id, stated if node_id is None else node_id
 
 
-def _report(found: Sequence[Disagreement], *, count: int, skipped: int, took_s: float, pins_bind: bool) -> None:
+def for_broker(
+    vector: BrokerVector,
+    listeners: Mapping[str, Address],
+    ids: tuple[str | None, int | None],
+    check: BrokerCheck,
+) -> tuple[BrokerVector | None, str]:
+    """Return a vector with the broker's own ids; None and the reason if it cannot be judged here."""
+    missing = [OPTIONS[name] for name in vector.listeners if name not in listeners]
+    if missing:
+        return None, f"need {' and '.join(missing)}"
+    own = with_ids(vector, *ids)
+    if own is None:
+        return None, NO_IDS
+    return (own, "") if check.lists_what_is_served(own) else (None, UNLISTED)
+
+
+def _word(found: Disagreement, *, pins_bind: bool) -> str:
+    if found.level is Level.MUST or (pins_bind and found.level is Level.PIN):
+        return VIOLATES
+    return SHOULD if found.level is Level.SHOULD else DIFFERS
+
+
+def report_lines(found: Sequence[Disagreement], *, pins_bind: bool) -> Iterator[str]:
+    """Yield the lines about what a broker did; the same sentence once, with the number of vectors and one of them."""
+    groups: dict[tuple[str, str], list[Disagreement]] = {}
     for each in found:
-        word = (
-            "violates"
-            if each.level is Level.MUST or pins_bind
-            else "should"
-            if each.level is Level.SHOULD
-            else "differs"
-        )
-        click.echo(f"{word} {each.clause} ({each.level}), vector {each.vector}: {printable(each.sentence)}")
-        click.echo(f"  sent     {_shown(each.sent)}\n  received {_shown(each.received) or 'nothing'}")
-    violated = sum(each.level is Level.MUST or (pins_bind and each.level is Level.PIN) for each in found)
-    left_out = f", {skipped} left out because they need other listeners, ids or APIs" if skipped else ""
-    click.echo(f"{count} vectors in {took_s:.1f} s: {violated} violated, {len(found) - violated} differ{left_out}")
+        groups.setdefault((_word(each, pins_bind=pins_bind), each.sentence), []).append(each)
+    for (word, sentence), same in groups.items():
+        first, clauses = same[0], list(dict.fromkeys(each.clause for each in same))
+        others = f" and {len(clauses) - 1} more clauses" if len(clauses) > 1 else ""
+        vectors_ = f"{len(same)} vectors, such as {first.vector}" if len(same) > 1 else f"vector {first.vector}"
+        yield f"{word} {first.clause} ({first.level}){others}, {vectors_}: {printable(sentence)}"
+        yield f"  sent     {_shown(first.sent)}"
+        yield f"  received {_shown(first.received) or 'nothing'}"
+
+
+def sum_lines(
+    found: Sequence[Disagreement], left_out: Mapping[str, int], *, count: int, took_s: float, pins_bind: bool
+) -> Iterator[str]:
+    """Yield what the words mean if there are any, how many vectors were left out and why, and the counts.
+
+    Args:
+        found: what the broker did other than vectors allow.
+        left_out: how many vectors were left out, by reason.
+        count: how many vectors for brokers there are.
+        took_s: how long the broker was judged.
+        pins_bind: whether a difference from Apache Kafka is a violation.
+    """
+    words = [_word(each, pins_bind=pins_bind) for each in found]
+    if found:
+        yield MEANING_WITH_RELEASE if pins_bind else MEANING
+    yield from (f"left out: {number} that {reason}" for reason, number in left_out.items())
+    skipped = sum(left_out.values())
+    violated = words.count(VIOLATES)
+    more = f", {skipped} left out" if skipped else ""
+    yield f"{count - skipped} vectors in {took_s:.1f} s: {violated} violated, {len(found) - violated} differ{more}"
 
 
 def _shown(data: bytes) -> str:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from clauses.catalogue import Level, catalogue
 from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Outcomes, VectorStep
+from conformance.vectors.differences import what_differs
 from conformance.vectors.expected_outcomes import is_closed
 from fixtures.client.transport import Transport
 from reference_model.broker.rules.connection_states import ConnectionEvent
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.agreement import Agreement
-from reference_model.judging.outcome_texts import difference
 from reference_model.judging.table_rules import table_faults
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of, with_own_table
 from wire.api_keys import API_VERSIONS_KEY
@@ -240,7 +240,8 @@ class BrokerCheck:
     def _judge(
         self, vector: BrokerVector, step: VectorStep, exchange: Exchange, outcomes: Outcomes, stream: _VectorStream
     ) -> Disagreement | None:
-        matched = self._agreement(step.listener).matching(exchange, outcomes)
+        agreement = self._agreement(step.listener)
+        matched = agreement.matching(exchange, outcomes)
         if matched is not None:
             must_close = matched.outcome is Outcome.ANSWER and matched.event is ConnectionEvent.REFUSED
             if not must_close or stream.is_over():
@@ -252,7 +253,7 @@ class BrokerCheck:
             vector=vector.id,
             clause=clause,
             level=Level.PIN if is_pinned else vector.level,
-            sentence=difference(exchange, outcomes),
+            sentence=what_differs(exchange, outcomes, agreement, stays_open=matched is not None),
             sent=exchange.request.data,
             received=exchange.received,
         )

@@ -44,6 +44,14 @@ def _arrival_of(exchange: Exchange) -> str:
 
 
 def summary_of(exchange: Exchange) -> str:
+    """Describe the outcome of a request in a few words, and what came after a response."""
+    answered = what_it_answered(exchange)
+    if exchange.payload is None or read_error_code(exchange.payload) is None:
+        return answered
+    return f"{answered}; {what_followed(exchange)}"
+
+
+def what_it_answered(exchange: Exchange) -> str:
     """Describe the outcome of a request in a few words."""
     if exchange.payload is None:
         return what_it_did(exchange)
@@ -54,8 +62,7 @@ def summary_of(exchange: Exchange) -> str:
     what = repr(ErrorCode(code))
     if flexible is not None:
         what = f"{flexible.error_code!r} after a tag section in the response's header"
-    answered = f"the target answered {what}{_other_id_in(exchange)}{_arrival_of(exchange)}"
-    return f"{answered}; {what_followed(exchange)}"
+    return f"the target answered {what}{_other_id_in(exchange)}{_arrival_of(exchange)}"
 
 
 def what_followed(exchange: Exchange) -> str:

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.vectors import vectors
+from clauses.catalogue import Level
+from conformance.commands.vectors import MEANING, NO_IDS, OPTIONS, for_broker, ids_of, report_lines, sum_lines, vectors
+from conformance.vectors.broker_check import BrokerCheck, Disagreement
+from conformance.vectors.own_identity import names_ids
 from conformance.vectors.results import PASS, result_line
+from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import BROKER_KINDS, CHOICES, load_vectors
+from fixtures.client.addresses import Address
 from fixtures.launchers.built_in import launch_built_in
 from fixtures.registry.reference import reference_target
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
@@ -91,6 +96,55 @@ def test_a_port_without_a_broker_ends_with_10() -> None:
         result = invoke("run", f"127.0.0.1:{unused.getsockname()[1]}")
     assert result.exit_code == NOT_JUDGED
     assert "no Kafka broker answers at 127.0.0.1" in result.output
+
+
+def seen(vector: str, level: Level, sentence: str = "other") -> Disagreement:
+    return Disagreement(
+        vector=vector, clause=vector.rpartition("-")[0], level=level, sentence=sentence, sent=b"\0", received=b""
+    )
+
+
+def test_the_same_sentence_is_printed_once_with_its_number_and_one_vector() -> None:
+    found = [seen("a.x-1", Level.MUST), seen("a.x-2", Level.MUST), seen("a.y-3", Level.MUST), seen("a.z-4", Level.PIN)]
+    assert [*report_lines(found, pins_bind=False)][::3] == [
+        "violates a.x (MUST) and 1 more clauses, 3 vectors, such as a.x-1: other",
+        "differs a.z (PIN), vector a.z-4: other",
+    ]
+
+
+def test_a_pin_is_violated_if_a_release_is_given() -> None:
+    assert next(report_lines([seen("a.z-4", Level.PIN)], pins_bind=True)).startswith("violates a.z (PIN)")
+
+
+def test_the_last_lines_say_what_the_words_mean_and_what_was_left_out() -> None:
+    lines = sum_lines([seen("a.z-4", Level.PIN)], {"need x": 2, "need y": 1}, count=9, took_s=1, pins_bind=False)
+    assert [*lines] == [
+        MEANING,
+        "left out: 2 that need x",
+        "left out: 1 that need y",
+        "6 vectors in 1.0 s: 0 violated, 1 differ, 3 left out",
+    ]
+
+
+def test_ids_that_are_given_are_not_asked_for() -> None:
+    assert ids_of(Address("localhost", 1), "a" * 22, 3) == ("a" * 22, 3)
+
+
+@pytest.mark.parametrize(
+    ("listener", "reason"),
+    [(SASL_PLAINTEXT, f"need {OPTIONS[SASL_PLAINTEXT]}"), (CONTROLLER, f"need {OPTIONS[CONTROLLER]}")],
+)
+def test_a_vector_is_left_out_with_its_reason(listener: str, reason: str) -> None:
+    needing = next(each for each in SET.of_brokers() if each.listeners == (listener,))
+    address = {PLAINTEXT: Address("localhost", 1)}
+    assert for_broker(needing, address, (None, None), BrokerCheck(broker_in_memory(""))) == (None, reason)
+
+
+def test_a_vector_with_ids_is_left_out_if_they_are_unknown() -> None:
+    naming = next(each for each in SET.of_brokers() if names_ids(each) and each.listeners == (PLAINTEXT,))
+    address, check = {PLAINTEXT: Address("localhost", 1)}, BrokerCheck(broker_in_memory(""))
+    assert for_broker(naming, address, (None, 1), check) == (None, NO_IDS)
+    assert for_broker(naming, address, ("a" * 22, 1), check)[0] is not None
 
 
 @pytest.mark.slow
