@@ -111,6 +111,7 @@ def specification() -> Iterator[str]:
 
 def _layout() -> Iterator[str]:
     yield "## Bytes\n"
+    yield "Fields have the names of Kafka's message schemas in snake case: `cluster_id` is ClusterId there, and a rule speaks of the cluster id.\n"
     yield "Integers are signed and big-endian. A frame is an int32 size and that many bytes: a header, then a body. A `string` has an int16 length, -1 for null; a compact one has an unsigned varint of its"
     yield "length plus 1, 0 for null. An `array` has an int32 count, a compact one an unsigned varint of its count plus 1. An unsigned varint has seven bits in each byte, the least significant first, and the"
     yield f"highest bit set in all but the last. A tag section is an unsigned varint count, then for each field, in ascending order, tag, size and bytes; a field that has its default is left out. A `bool` is one byte, 00 or 01. A string has at most {INT16_MAX} bytes, a compact one as well. Flexible versions have compact strings and arrays, and a tag section at the end of each struct.\n"
