@@ -100,3 +100,20 @@ def test_the_ids_of_a_real_broker_replace_those_of_the_vectors() -> None:
     assert len(own.steps[0].writes[0]) == len(named.steps[0].writes[0])
     assert with_ids(named, None, 3) is None
     assert with_ids(PLAIN, None, None) is PLAIN
+
+
+@pytest.mark.parametrize(
+    ("defect", "clause"),
+    [
+        ("ids-are-checked-before-names", "KIP-1242.order-of-checks"),
+        ("bytes-after-a-flexible-body-are-refused", "KIP-35.trailing-bytes"),
+        ("bits-above-the-32nd-close-the-connection", "KIP-482.varint-limits"),
+        ("names-of-more-than-32767-bytes-are-taken", "KIP-511.null-name-refused"),
+    ],
+)
+def test_a_plaintext_listener_is_enough_for_a_defect(defect: str, clause: str) -> None:
+    check = BrokerCheck(broker_in_memory(defect))
+    on_plaintext = [
+        each for each in load_vectors().of_brokers() if clause in each.clauses and each.listeners == (PLAINTEXT,)
+    ]
+    assert clause in {found.clause for each in on_plaintext if (found := check.check(each)) is not None}
