@@ -386,9 +386,9 @@ def profile_of_target(
 def level_in(target: str) -> str:
     """Return the level in the id of a target: "3.9" for "apache-kafka-4.4.0-at-3.9"; empty if it has none.
 
-    A planted defect may follow it.
+    A planted defect may follow it; its name may have the same letters.
     """
-    return target.partition(AT_LEVEL)[2].partition("+")[0]
+    return target.partition("+")[0].partition(AT_LEVEL)[2]
 
 
 @functools.cache

@@ -136,7 +136,7 @@ def test_wheel_brings_one_name(wheel: Path, few_programs: Path, project: Path) -
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kafka_conformance"}
     assert {name.split("/")[2] for name in names if "/suite/" in name} == {
         *("clauses", "conformance", "conftest.py", "drivers", "fixtures", "pyproject.toml"),
-        *("proposals", "reference_model", "reports", "spark_aggregation", "strategies", "upgrade", "wire"),
+        *("proposals", "reference_model", "reports", "spark_aggregation", "strategies", "upgrade", "vectors", "wire"),
     }
     imports = "".join(f"import {name}; assert not {name}.ours\n" for name in THEIRS)
     run(few_programs / "python", "-P", "-c", imports, cwd=project)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reference_model.profiles.known_apis import Range
-from reference_model.profiles.profile import KRAFT, RECORDED_RELEASES, ZOOKEEPER, line_of
+from reference_model.profiles.profile import KRAFT, RECORDED_RELEASES, ZOOKEEPER, level_in, line_of
 from reference_model.profiles.release_tables import level_refusal, patch_releases, recorded_release, stand_in
 
 
@@ -44,6 +44,19 @@ def test_each_compared_release_stands_for_a_recorded_one_of_its_line() -> None:
 )
 def test_a_release_without_a_table_has_a_stand_in(asked: str, release: str, sentence: str) -> None:
     assert stand_in(asked) == (release, sentence)
+
+
+@pytest.mark.parametrize(
+    ("target", "level"),
+    [
+        ("apache-kafka-4.4.0", ""),
+        ("apache-kafka-4.4.0-at-3.9", "3.9"),
+        ("reference-at-3.9+the-second-node-keeps-old-levels", "3.9"),
+        ("reference+features-are-finalized-at-no-epoch", ""),
+    ],
+)
+def test_the_id_of_a_target_has_its_level(target: str, level: str) -> None:
+    assert level_in(target) == level
 
 
 NEEDS_KRAFT = "X cannot run at an older level: that needs a release with KRaft since 3.4"
