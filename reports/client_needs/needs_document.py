@@ -6,14 +6,19 @@ That is what a client needs without sending it, and which versions it works with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from reference_model.profiles.version_tables import Table
 from reports.client_needs.needs import SCRIPTED, ApiNeeds, ClientNeeds, HiddenNeed, Probe, ProbeOutcome
+from reports.client_needs.unmet_needs import UnmetNeed, unmet_needs
 from reports.document.blocks import (
     Block,
     BulletList,
     CellLines,
+    Code,
     Document,
     ListItem,
+    Piece,
     Section,
     Sentence,
     Strong,
@@ -43,9 +48,53 @@ def needs_document(measured: Sequence[ClientNeeds]) -> Document:
     )
 
 
+def blocks_about(client: ClientNeeds) -> tuple[Block, ...]:
+    """Return what a page about a client says about its needs; the table of all of them is folded."""
+    blocks = [*_blocks(client)]
+    how = Sentence((f"Measured with {_broker(client)}: ", Code(f"kafka-conformance needs {client.client}")))
+    folded = (
+        Section(title=each.caption, blocks=(replace(each, caption=""),), is_folded=True)
+        for each in blocks
+        if isinstance(each, TextTable)
+    )
+    return (how, *(each for each in blocks if not isinstance(each, TextTable)), *folded)
+
+
+def blocks_about_release(measured: Sequence[ClientNeeds], table: Table) -> tuple[Block, ...]:
+    """Return what a page about a release says: which of the measured clients need something that it lacks.
+
+    Args:
+        measured: the clients, measured with releases that are not newer.
+        table: what the release supports.
+    """
+    unmet = [(client, needs) for client in measured if (needs := [*unmet_needs(client, table)])]
+    number = "None" if not unmet else str(len(unmet))
+    verb = "need" if len(unmet) > 1 else "needs"
+    return (
+        Sentence(
+            f"{number} of {counted(len(measured), 'client')} whose needs were measured {verb} something that it lacks."
+        ),
+        *([BulletList(tuple(_lacking(client, needs) for client, needs in unmet))] if unmet else []),
+    )
+
+
+def _lacking(client: ClientNeeds, needs: Sequence[UnmetNeed]) -> ListItem:
+    """Return what a client misses in a release; what is missing in the same way is named once."""
+    alike: dict[tuple[str, Probe], list[str]] = {}
+    for each in needs:
+        alike.setdefault((each.what, each.probe), []).append(each.operation)
+    pieces: list[Piece] = []
+    for (what, probe), operations in alike.items():
+        pieces += ["; " if pieces else "", Strong(what), f": without it {', '.join(operations)} ", *_outcome(probe)]
+    return ListItem(tuple(pieces), client.client)
+
+
 def _title(client: ClientNeeds) -> str:
-    where = "a scripted broker" if client.release == SCRIPTED else client.release
-    return f"{client.name} with {where}"
+    return f"{client.name} with {_broker(client)}"
+
+
+def _broker(client: ClientNeeds) -> str:
+    return "a scripted broker" if client.release == SCRIPTED else client.release
 
 
 def _blocks(client: ClientNeeds) -> Iterator[Block]:
@@ -55,7 +104,10 @@ def _blocks(client: ClientNeeds) -> Iterator[Block]:
         yield Sentence(
             f"{counted(len(hidden), 'hidden need')}: the client never sends this version or API, and still needs it"
         )
-        yield BulletList(tuple(map(_hidden, hidden)))
+        alike: dict[tuple[object, ...], list[HiddenNeed]] = {}
+        for each in hidden:
+            alike.setdefault((each.what, each.used, each.probe), []).append(each)
+        yield BulletList(tuple(map(_hidden, alike.values())))
     elif measured:
         yield Sentence(_NONE_FOUND if any(_inconclusive(client)) else _NOTHING_HIDDEN)
     rows = [(each.operation, api) for each in measured for api in each.apis if api.used]
@@ -69,10 +121,13 @@ def _blocks(client: ClientNeeds) -> Iterator[Block]:
         yield Section(title="What could not be said", blocks=(BulletList(tuple(items)),))
 
 
-def _hidden(need: HiddenNeed) -> ListItem:
+def _hidden(alike: Sequence[HiddenNeed]) -> ListItem:
+    """Return a need that several operations have in the same way."""
+    need = alike[0]
     sends = f"it sends v{', v'.join(map(str, need.used))}" if need.used else "it never sends this API"
     return ListItem(
-        (Strong(need.what), f": {sends}; with {need.probe.removed} ", *_outcome(need.probe)), need.operation
+        (Strong(need.what), f": {sends}; with {need.probe.removed} ", *_outcome(need.probe)),
+        ", ".join(each.operation for each in alike),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +14,8 @@ from reports.client_needs.needs import ApiNeeds, ClientNeeds, Edge, OperationNee
 from wire.foreign_json import read_foreign_json
 
 SCHEMA = files("reports.client_needs") / "needs_schema.json"
+MEASURED = files("reports.client_needs") / "measured.json"
+"""What `kafka-conformance needs --format json` printed about the clients of the registry."""
 VERSION = 1
 
 
@@ -77,6 +80,12 @@ def _edge(edge: Edge | None) -> dict[str, Any] | None:
 
 def _probe(probe: Probe) -> dict[str, str]:
     return {"removed": probe.removed, "outcome": probe.outcome.value, "detail": probe.detail}
+
+
+@cache
+def measured_clients() -> tuple[ClientNeeds, ...]:
+    """Return what was measured of the clients of the registry."""
+    return read_needs(MEASURED.read_bytes(), MEASURED.name)
 
 
 def read_needs(text: bytes, what: str) -> tuple[ClientNeeds, ...]:

@@ -12,6 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from markupsafe import Markup, escape
+
+from reference_model.profiles.release_tables import recorded_releases
+from reports.client_needs.needs_document import blocks_about, blocks_about_release
+from reports.client_needs.needs_json import measured_clients
+from reports.document.html_form import html_of
 from reports.exports.issues import issue_body, issue_title, reported_of
 from reports.grid import addresses
 from reports.grid.bugs import Bug, Evidence
@@ -108,11 +114,41 @@ def _write(site: Site, id_: str, name: str, column: TargetColumn | None, product
         sources=_sources(of_role, listeners, id_) if of_role else [],
         operations=_operations(site, id_) if own else None,
         tried=_tried_with(site, id_),
+        needs=_needs_of(id_),
+        lacks=_lacks(site, id_),
         runs=[runs[run_id] for run_id in _run_ids(product, first.run_id if first else "") if run_id in runs],
         speed=speed.get((first.target, first.run_id)) if first else None,
         page_of=page_of,
         not_about_listener=NOT_ABOUT_LISTENER,
     )
+
+
+def _needs_of(client: str) -> Markup:
+    """Return what was measured of a client's needs; empty if nothing was."""
+    return html_of(
+        *(block for each in measured_clients() if each.client == client for block in blocks_about(each)), level=3
+    )
+
+
+def _lacks(site: Site, target: str) -> Markup:
+    """Return which measured clients need something that a release lacks.
+
+    It is empty for a target that is no recorded release, or older than the one that clients were measured with.
+    """
+    releases = {release.target: release for release in recorded_releases()}
+    order = [*releases]
+    measured = [each for each in measured_clients() if {target, each.release} <= releases.keys()]
+    measured = [each for each in measured if order.index(each.release) <= order.index(target)]
+    if not measured:
+        return Markup()
+    root = addresses.root_of(addresses.target_page(target))
+
+    def with_links(text: str, label: str) -> Markup:
+        if text not in site.names:
+            return escape(text)
+        return Markup('<a href="{}{}">{}</a>').format(root, addresses.target_page(text), site.names[text])
+
+    return html_of(*blocks_about_release(measured, releases[target].table()), linked=with_links)
 
 
 def _run_ids(product: Product | None, newest: str) -> Iterable[str]:

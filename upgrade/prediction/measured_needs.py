@@ -10,20 +10,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
 from clauses.operations import METADATA
 from reference_model.profiles.known_apis import Range, label_of
 from reference_model.profiles.version_tables import ranges_of
 from reports.client_needs.needs import ClientNeeds, HiddenNeed, OperationNeeds, ProbeOutcome
-from reports.client_needs.needs_json import read_needs
+from reports.client_needs.needs_json import measured_clients
 from upgrade.prediction.observed_requests import ClientIdentity
 from upgrade.prediction.outcomes import WORST_FIRST, Decision, PredictedOutcome
 from upgrade.prediction.releases import Release
 from wire.api_keys import API_VERSIONS_KEY
 
-FILE = files("reports.client_needs") / "measured.json"
-"""What `kafka-conformance needs --format json` printed about the clients of the registry."""
 Software = tuple[str, str]
 """The name and the version that a client states in ApiVersions requests (KIP-511)."""
 
@@ -32,7 +29,7 @@ Software = tuple[str, str]
 def measured_needs() -> Mapping[Software, Sequence[ClientNeeds]]:
     """Return the measured needs by software; clients that state none are left out."""
     found: dict[Software, list[ClientNeeds]] = {}
-    for each in read_needs(FILE.read_bytes(), "measured.json"):
+    for each in measured_clients():
         if each.software_name and each.software_version:
             found.setdefault((each.software_name, each.software_version), []).append(each)
     return found

@@ -103,3 +103,9 @@ def test_document_does_not_deny_needs_of_what_is_unclear() -> None:
     assert "No hidden need was found, but not everything could be said: see below." in markdown(
         needs_document([unsure])
     )
+
+
+def test_need_that_operations_share_is_one_entry() -> None:
+    metadata, produce, _ = HUNGRY.operations
+    twice = replace(HUNGRY, operations=(produce, replace(produce, operation="consume"), metadata))
+    assert "- produce, consume: **JoinGroup v1**: it never sends this API" in markdown(needs_document([twice]))

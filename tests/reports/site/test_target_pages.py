@@ -135,6 +135,26 @@ def test_client_answers_for_its_operations(site: Path) -> None:
     ]
 
 
+def test_measured_needs_are_on_the_pages_of_client_and_release(tmp_path: Path) -> None:
+    """The release links to the client; one that is older than the one that was measured with says nothing."""
+    hungry, new, old = "confluent-kafka-2.8.2", "apache-kafka-4.0.0", RELEASE
+    write_tables(
+        tmp_path,
+        targets=[target_row(each, role="operation") for each in (new, old)],
+        clauses=[clause_row(f"{hungry}.produce", role="operation", source=hungry)],
+        cells=[cell_row(f"{hungry}.produce", each) for each in (new, old)],
+    )
+    build_site(*read_tables(tmp_path), tmp_path)
+    client = _text(tmp_path, hungry)
+    assert "Which versions it needs Measured with apache-kafka-3.9.2" in client
+    assert "What clients need" not in client
+    page = parse(tmp_path / addresses.target_page(new))
+    assert "confluent-kafka 2.8.2 Fetch v0 to v2: without it metadata gives something up" in text_of(page)
+    links = [link.get("href") for term in all_of(page, "dt") for link in all_of(term, "a")]
+    assert links == [f"../{addresses.target_page(hungry)}"] * 2
+    assert "What clients need" not in _text(tmp_path, old)
+
+
 def test_what_was_not_judged_says_so(site: Path) -> None:
     """A cluster that operations were tried with breaks no rule of its own."""
     text = _text(site, CLUSTER)
