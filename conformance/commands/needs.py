@@ -18,8 +18,8 @@ from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench, measur
 from conformance.needs.measuring import USUAL_TIME_S, needs_of
 from conformance.needs.outcomes import software_in
 from fixtures.client.running_broker import RunningBroker
-from fixtures.client_processes.installation import DriverCommand, installed
-from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
+from fixtures.client_processes.installation import DriverCommand, install_without_pins, installed
+from fixtures.errors import ArtefactUnavailable, HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
 from fixtures.launchers import launch
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, foreign_client
@@ -91,7 +91,8 @@ def needs(
 ) -> None:
     """Measure which versions clients need, also unsent ones.
 
-    A CLIENT is an id or a glob that `kafka-conformance clients` lists. Each of its operations is tried again and again
+    A CLIENT is an id or a glob that `kafka-conformance clients` lists, or a version of a library of PyPI,
+    'confluent-kafka==2.6.0'. Each of its operations is tried again and again
     with a real broker, and a proxy takes versions away: the oldest or the newest ones of one API, or the API. A
     hidden need is a version or an API that the client never sends, and without which it gives something up.
 
@@ -132,6 +133,8 @@ def _chosen(patterns: Sequence[str], client_cmd: str | None) -> tuple[Client, ..
         reported_as(UnknownName, UnknownClient, InvalidClientCommand),
     ):
         found = select_clients(patterns, RINGS)
+        with reported_as(CouldNotTell, ArtefactUnavailable):
+            install_without_pins(found)
         return found if client_cmd is None else (*found, foreign_client(ClientCommand(text=client_cmd)))
 
 

@@ -56,9 +56,9 @@ class OperationRole(RoleInRun[Trial]):
         """Refuse clients that have no operations, and mark a run as partial if it lacks a client that has some."""
         if not tries_operations(self.config):
             return
-        chosen = {each.client.id for each in self.config.stash[CLIENTS]}
+        chosen = {each.client.id for each in self.config.stash[CLIENTS] if each.client.operations}
         with_operations = {client.id for client in all_clients() if client.operations}
-        if not chosen & with_operations:
+        if not chosen:
             raise pytest.UsageError(
                 f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
             )
