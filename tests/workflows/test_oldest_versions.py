@@ -1,0 +1,169 @@
+"""The oldest version of a library that works is searched by halving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from fixtures.client_processes.driver_process import DriverResult
+from fixtures.scripted_broker.playing import Play
+from reference_model.clients.scripts.recording import Recording
+from reference_model.clients.scripts.script import one_node
+from reports.document.markdown_form import markdown
+from workflows.oldest_versions import MAX_TRIED, Oldest, Tried, document_of, oldest_of, tried_on
+
+DAY = date(2026, 11, 30)
+
+
+def searched(count: int, works_from: int, unclear: int = -1) -> Oldest:
+    """Search among versions named by their numbers, of which those from one on work."""
+
+    def try_(version: str) -> Tried:
+        failures = {} if int(version) >= works_from else {"produce": "it hangs"}
+        words = "consume works in 1 of 2 runs" if int(version) == unclear else ""
+        return Tried(version=version, failures={} if words else failures, unclear=words)
+
+    return oldest_of("some-client", "apache-kafka-4.0.2", [str(each) for each in range(count)], try_)
+
+
+@pytest.mark.parametrize(
+    ("count", "works_from", "oldest", "before", "tried"),
+    [
+        pytest.param(1, 0, "0", None, "0", id="only one"),
+        pytest.param(9, 0, "0", None, "0 8", id="all work"),
+        pytest.param(9, 9, None, "8", "8", id="none works"),
+        pytest.param(2, 1, "1", "0", "0 1", id="two"),
+        pytest.param(9, 3, "3", "2", "0 2 3 4 8", id="halves"),
+        pytest.param(9, 8, "8", "7", "0 4 6 7 8", id="only the newest"),
+    ],
+)
+def test_oldest_is_found_by_halving(
+    count: int, works_from: int, oldest: str | None, before: str | None, tried: str
+) -> None:
+    found = searched(count, works_from)
+    assert (found.works.version if found.works else None) == oldest
+    assert (found.fails.version if found.fails else None) == before
+    assert (found.tried, found.untried, found.unclear) == (tuple(tried.split()), 0, "")
+
+
+@pytest.mark.parametrize("works_from", [1, 2, 33, 63, 64])
+def test_65_versions_take_no_more_than_may_be_tried(works_from: int) -> None:
+    found = searched(65, works_from)
+    assert found.works == Tried(version=str(works_from), failures={})
+    assert len(found.tried) <= MAX_TRIED
+
+
+def test_what_was_not_tried_between_two_is_counted() -> None:
+    found = searched(1000, 500)
+    assert found.works is not None
+    assert found.fails is not None
+    assert found.untried == int(found.works.version) - int(found.fails.version) - 1 > 0
+    assert len(found.tried) == MAX_TRIED
+
+
+def test_version_that_is_unstable_ends_the_search() -> None:
+    found = searched(9, 3, unclear=4)
+    assert found.unclear == "4: consume works in 1 of 2 runs"
+    assert found.tried == ("0", "4", "8")
+    assert found.works == Tried(version="8", failures={})
+
+
+@dataclass
+class FakeBench:
+    """Plays what it is given of one operation, and that every other one works."""
+
+    results: Sequence[DriverResult]
+    operation: str = "produce"
+    played: list[str] = field(default_factory=list)
+
+    def play(self, operation: str, removals: object, time_s: float) -> Play:
+        """Return the next result."""
+        result = OK if operation != self.operation else self.results[self.played.count(operation)]
+        self.played.append(operation)
+        return Play(recording=NOTHING, result=result)
+
+
+def result(outcome: str | None, detail: str = "", **changes: Any) -> DriverResult:
+    """Return how a driver ended."""
+    usual: dict[str, Any] = {
+        "exit_status": 0 if outcome == "ok" else 1,
+        "signal": None,
+        "killed_for": "",
+        "duration_ms": 200,
+        "peak_rss_mb": 20.0,
+        "asks": (),
+        "output": "",
+        "has_reported": outcome is not None,
+    }
+    return DriverResult(outcome=outcome, detail=detail, **{**usual, **changes})
+
+
+OK = result("ok")
+FAILS = result("error", "it went\nwrong")
+NOTHING = Recording(script=one_node())
+
+
+@pytest.mark.parametrize(
+    ("results", "failures", "unclear", "is_driven"),
+    [
+        pytest.param([OK], {}, "", True, id="works"),
+        pytest.param([FAILS, FAILS], {"produce": "wrong"}, "", True, id="fails twice"),
+        pytest.param([FAILS, OK], {}, "produce works in 1 of 2 runs; otherwise: wrong", True, id="unstable"),
+        pytest.param([result(None, killed_for="time")] * 2, {"produce": "it hangs"}, "", True, id="hangs"),
+        pytest.param([result(None, output="Traceback\nImportError: no (/a/b.py)")] * 2, {"produce": "ImportError: no"}, "", False, id="driver"),
+    ],
+)  # fmt: skip
+def test_what_fails_is_tried_again(
+    results: Sequence[DriverResult], failures: dict[str, str], unclear: str, is_driven: bool
+) -> None:
+    bench: Any = FakeBench(results)
+    tried = tried_on(bench, "1.0", tried=("metadata", "produce"))
+    assert (tried.failures, tried.unclear, tried.works) == (failures, unclear, not failures and not unclear)
+    assert tried.is_driven is is_driven
+
+
+def test_records_that_are_not_compressed_are_a_failure() -> None:
+    bench: Any = FakeBench([OK])
+    assert tried_on(bench, "1.0").failures == {"compressed-produce": "its records are not compressed with gzip"}
+
+
+def test_table_has_the_words_of_the_clients() -> None:
+    works = Tried(version="2.11.0", software="2.11.0-rdkafka-2.11.0", failures={})
+    fails = Tried(
+        version="2.10.1",
+        failures={"produce": "no magic", "consume": "no magic", "metadata": "it hangs"},
+        switched_off=("MsgVer1", "Sasl"),
+    )
+    undriven = Tried(version="1.0", failures={"produce": "ImportError"}, is_driven=False)
+    usual = Oldest(
+        library="some-client",
+        release="apache-kafka-4.0.2",
+        published=20,
+        works=works,
+        fails=fails,
+        untried=0,
+        tried=("2.10.1", "2.11.0"),
+    )
+    rows = [
+        usual,
+        replace(usual, fails=undriven, untried=3),
+        replace(usual, works=None, unclear="2.11.0: x"),
+        replace(usual, fails=None),
+    ]
+    text = markdown(document_of(rows, "0123456789abcdef", DAY))
+    for words in (
+        "Measured on 2026-11-30 at commit 0123456789ab by",
+        "--broker apache-kafka-4.0.2",
+        "2.11.0 (it names itself 2.11.0-rdkafka-2.11.0)",
+        "produce, consume: `no magic`",
+        "its log: Disabling feature MsgVer1, Sasl",
+        "1.0: it does not start here",
+        "3 older ones were not tried",
+        "not certain: 2.11.0: x",
+        "none is older",
+    ):
+        assert words in text.replace("\\", "")
