@@ -19,6 +19,7 @@ from fixtures.registry.targets import Target
     [
         ([], "name a client that `kafka-conformance clients` lists, or give --client-cmd"),
         (["confluent-kafka-9"], "no client is named 'confluent-kafka-9'"),
+        (["confluent-kafka==latest"], "'confluent-kafka==latest' names no version; write it like confluent-kafka=="),
         (
             ["kafka-python-3.0.12", "--operation", "juggle"],
             "kafka-python-3.0.12 has no operation 'juggle' that can be measured; it has metadata",
