@@ -4,7 +4,7 @@
 
 For each release a file says what its table lacks of that of the base. `watch --rehearse FILE` makes the base look like
 it, and each operation of each client is tried there and with the release itself. They agree if it works with both or
-with neither. What differs is tried once more. An API of which base and release have no version in common is named: what
+with neither. What differs is tried again. An API of which base and release have no version in common is named: what
 needs it cannot be rehearsed on the base. Exit status: 0 if at least `MIN_AGREEING` of all cases agree, else 1.
 """
 
@@ -56,7 +56,7 @@ _END_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class RehearsedCase:
     """One operation of one client, in a rehearsal of a release and with the release.
 
     Attributes:
@@ -109,7 +109,7 @@ def apart(base: Ranges, release: Ranges) -> tuple[str, ...]:
 
 def cases_with(
     clients: Sequence[tuple[Client, DriverCommand]], release: Release, rehearsal: Address, real: Address, pool: PlayPool
-) -> Iterator[Case]:
+) -> Iterator[RehearsedCase]:
     """Try the operations of clients with both brokers, and yield each case as soon as those before it are known."""
     wanted = [
         (client, command, operation)
@@ -118,10 +118,10 @@ def cases_with(
         if not OPERATIONS[operation].is_rerouted
     ]
 
-    def case(tried: tuple[Client, DriverCommand, str]) -> Case:
+    def case(tried: tuple[Client, DriverCommand, str]) -> RehearsedCase:
         client, command, operation = tried
         failure = partial(_failure, client, command, operation, pool)
-        found = Case(
+        found = RehearsedCase(
             client=client.id,
             operation=operation,
             release=release.id,
@@ -130,7 +130,7 @@ def cases_with(
         )
         if found.agrees:
             return found
-        return Case(
+        return RehearsedCase(
             client=client.id,
             operation=operation,
             release=release.id,
@@ -173,7 +173,7 @@ def watching(broker: Address, table: Path) -> Iterator[Address]:
             process.communicate(timeout=_END_S)
 
 
-def summary(cases: Sequence[Case]) -> Table:
+def summary(cases: Sequence[RehearsedCase]) -> Table:
     """Return how many cases of each release agree, and how."""
     table = Table("release", "cases", "both work", "both fail", "differ", box=None)
     for release in dict.fromkeys(each.release for each in cases):
@@ -198,7 +198,7 @@ def main(clients: tuple[str, ...], releases: tuple[str, ...]) -> None:
         base = release_named(newest_release().id)
         chosen = [(each, installed(each)) for each in select_clients(clients, RINGS)]
         listed = ranges_of(base.profile.api_keys)
-        cases: list[Case] = []
+        cases: list[RehearsedCase] = []
         with launch(recorded_targets()[base.id], "auto") as running:
             for release in map(release_named, releases):
                 served = ranges_of(release.profile.api_keys)

@@ -13,7 +13,7 @@ from reference_model.profiles.release_tables import recorded_release
 from reference_model.profiles.version_tables import ranges_of
 from upgrade.prediction.releases import cut_release, release_named
 from wire.api_keys import API_VERSIONS_KEY, FETCH_KEY, JOIN_GROUP_KEY, METADATA_KEY, PRODUCE_KEY
-from workflows.rehearsals import Case, apart, removals_to, summary
+from workflows.rehearsals import RehearsedCase, apart, removals_to, summary
 
 BASE = {
     PRODUCE_KEY: Range(0, 13),
@@ -58,9 +58,11 @@ def test_file_of_a_release_can_be_rehearsed_on_the_newest(release: str, tmp_path
     assert {**left, API_VERSIONS_KEY: None} == {**common, API_VERSIONS_KEY: None}
 
 
-def case(rehearsed: str, real: str) -> Case:
+def case(rehearsed: str, real: str) -> RehearsedCase:
     """Return a case."""
-    return Case(client="a-client", operation="produce", release="apache-kafka-4.0.0", rehearsed=rehearsed, real=real)
+    return RehearsedCase(
+        client="a-client", operation="produce", release="apache-kafka-4.0.0", rehearsed=rehearsed, real=real
+    )
 
 
 @pytest.mark.parametrize(
