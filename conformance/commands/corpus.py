@@ -88,7 +88,10 @@ def list_entries() -> None:
     type=click.Path(path_type=Path, exists=True),
 )
 def add(folders: tuple[Path, ...]) -> None:
-    """Store the bytes sent in found failures, unless the corpus has them already."""
+    """Store the bytes sent in found failures, unless the corpus has them already.
+
+    `python -m workflows.vectors --add FAILURE` makes a failure a vector instead.
+    """
     with reported_as(InvalidFile, InvalidCorpus), reported_as(UnknownName, NoStoredFailure):
         entries = [entry for folder in folders for entry in read_failure(folder).entries()]
         added = add_entries(CORPUS_FOLDER / FOUND_FILE, entries)

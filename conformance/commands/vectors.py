@@ -159,9 +159,12 @@ def run(
         return open_tcp(listeners[listener])
 
     check = BrokerCheck(open_stream, release=release or "")
-    lines, found = [], []
+    lines: list[str] = []
+    found: list[Disagreement] = []
     left_out: Counter[str] = Counter()
-    with reported_as(CouldNotTell, ConnectionFailed):
+    ended: ConnectionFailed | None = None
+    latest = ""
+    try:
         ids = ids_of(address, cluster_id, node_id)
         for vector in _loaded().of_brokers():
             own, reason = for_broker(vector, listeners, ids, check)
@@ -170,9 +173,12 @@ def run(
                 lines.append(result_line(vector.id, SKIP, reason=reason))
                 continue
             disagreement = check.check(own)
+            latest = vector.id
             more = {} if disagreement is None else {"clause": disagreement.clause, "level": disagreement.level.value}
             lines.append(result_line(vector.id, PASS if disagreement is None else FAIL, **more))
             found += [] if disagreement is None else [disagreement]
+    except ConnectionFailed as error:
+        ended = error
     if out is not None:
         out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     for line in report_lines(found, pins_bind=bool(release)):
@@ -181,6 +187,9 @@ def run(
         found, left_out, count=len(lines), took_s=time.monotonic() - begun_at, pins_bind=bool(release)
     ):
         click.echo(line)
+    if ended is not None:
+        after = f"; {latest} was judged last, and may have ended it" if latest else ""
+        raise CouldNotTell(f"{ended}{after}") from ended
     if any(_word(each, pins_bind=bool(release)) == VIOLATES for each in found):
         raise SystemExit(1)
 

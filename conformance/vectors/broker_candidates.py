@@ -279,13 +279,21 @@ def _failing_examples(judged: Property, subject: Subject, fault: str, listener: 
 def stored_candidates() -> Iterator[Candidate]:
     """Yield the entries of the corpus, each on a connection of its own."""
     for entry in load_corpus():
-        sent = [SentStep(connection=0, listener=PLAINTEXT, writes=(entry.data,))]
-        found = candidate(("MODEL.agrees-with-reference",), entry.origin, sent, malformed=False)
-        if found is not None and _awaits_more(found):
-            ended = [dataclasses.replace(sent[0], ends_stream=True)]
-            found = candidate(("MODEL.agrees-with-reference",), entry.origin, ended, malformed=True)
+        found = candidate_of_bytes("MODEL.agrees-with-reference", entry.origin, entry.data)
         if found is not None:
             yield found
+
+
+def candidate_of_bytes(clause: str, sentence: str, data: bytes) -> Candidate | None:
+    """Return a candidate that sends bytes on a connection, and ends the stream if they end inside a frame.
+
+    None if a vector cannot have them, as in `candidate`.
+    """
+    sent = [SentStep(connection=0, listener=PLAINTEXT, writes=(data,))]
+    found = candidate((clause,), sentence, sent, malformed=False)
+    if found is None or not _awaits_more(found):
+        return found
+    return candidate((clause,), sentence, [dataclasses.replace(sent[0], ends_stream=True)], malformed=True)
 
 
 def _awaits_more(found: Candidate) -> bool:

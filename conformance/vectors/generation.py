@@ -2,24 +2,27 @@
 
 It chooses the inputs, and asks the models what is right.
 
-`chosen` takes minutes, because it tries every planted fault. `regenerated` keeps the inputs that the set has, and asks
-the models again; so a change of a model, of a clause or of a rule shows as a difference of files.
+`choose` takes minutes, because it tries every planted fault; it keeps the inputs that the set has, and adds what
+catches more. `regenerated` only asks the models again; so a change of a model, of a clause or of a rule shows as a
+difference of files.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clauses.catalogue import Role
+from clauses.catalogue import Role, catalogue
 from conformance.failures.drawn_values import UnreadableValues, read_values
+from conformance.failures.stored_failures import StoredFailure
 from conformance.mutation.properties import client_properties
 from conformance.mutation.subjects import SUBJECTS
 from conformance.vectors import play_vectors
 from conformance.vectors.broker_candidates import (
     Candidate,
+    candidate_of_bytes,
     drawn_candidates,
     login_candidates,
     merged,
@@ -34,13 +37,19 @@ from conformance.vectors.expected_outcomes import CLUSTER_ID, NODE_ID, SentStep
 from conformance.vectors.play_vectors import PlayCandidate, is_failed_by, pinned_plays
 from conformance.vectors.request_fields import fields_of
 from conformance.vectors.response_vectors import responses_in
-from conformance.vectors.vector_score import broker_in_memory, own_faults, why_not_expressible
+from conformance.vectors.vector_score import (
+    broker_in_memory,
+    own_faults,
+    score_of_brokers,
+    score_of_clients,
+    why_not_expressible,
+)
 from conformance.vectors.vector_set import BROKER_KINDS, CONVERSATIONS, PLAYS, REQUESTS, RESPONSES, VectorSet
 from conformance.vectors.vector_set import CHOICES as CHOICES_KIND
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.clients.scripts.script import Script, healthy_ranges
-from reference_model.profiles.listeners import TLS_LISTENERS
+from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.sentinel import sentinel_for
@@ -56,14 +65,21 @@ class Chosen(NamedTuple):
     plays: Sequence[PlayCandidate]
 
 
-def choose(published: Sequence[PlayCandidate] = ()) -> Chosen:
+def choose(published: Sequence[PlayCandidate] = (), present: VectorSet | None = None) -> Chosen:
     """Choose inputs: few, that together catch every planted fault that any candidate catches.
 
     Args:
         published: plays that are in the set in any case, those of published findings.
+        present: the set whose inputs are kept, so that ids stay; None for a set from nothing.
     """
+    candidates = [] if present is None else [*map(_candidate_of, _of_brokers(present))]
+    plays = merged_plays([*([] if present is None else plays_of(present)), *published])
     with assumptions_outside_hypothesis():
-        return Chosen(_chosen_candidates(), merged_plays([*published, *_chosen_plays()]))
+        return Chosen([*candidates, *_further_candidates(candidates)], merged_plays([*plays, *_further_plays(plays)]))
+
+
+def _of_brokers(present: VectorSet) -> Iterator[Mapping[str, Any]]:
+    return (values for kind in BROKER_KINDS for values in present.vectors[kind])
 
 
 def merged_plays(plays: Iterable[PlayCandidate]) -> list[PlayCandidate]:
@@ -76,30 +92,53 @@ def published_plays(findings: Path) -> list[PlayCandidate]:
     plays = []
     for path in sorted(findings.glob("*/*/failure.json")):
         values = json.loads(path.read_text(encoding="utf-8"))
-        judged = client_properties().get(values["property_name"])
-        if values.get("role") != Role.CLIENT or judged is None:
-            continue
-        given = read_values(values["example"])
-        script = given.get("script")
-        if set(given) == {"script"} and isinstance(script, Script) and script.listener not in TLS_LISTENERS:
-            plays.append(PlayCandidate(judged=judged, script=script))
+        if values.get("role") == Role.CLIENT:
+            plays += _plays_of_example(values["property_name"], values["example"])
     return plays
 
 
-def _chosen_candidates() -> list[Candidate]:
+def _plays_of_example(property_name: str, example: str) -> list[PlayCandidate]:
+    judged = client_properties().get(property_name)
+    given = {} if judged is None else read_values(example)
+    script = given.get("script")
+    if judged is None or set(given) != {"script"}:
+        return []
+    if not isinstance(script, Script) or script.listener in TLS_LISTENERS:
+        return []
+    return [PlayCandidate(judged=judged, script=script)]
+
+
+def inputs_of(failure: StoredFailure) -> Chosen:
+    """Return the inputs of a found failure; none of what vectors cannot have.
+
+    What a broker was sent on the last connection shows the failure; those before it are for comparison. Vectors cannot
+    have TLS, requests that change something on a broker, and what the models do not cover.
+    """
+    if failure.role == Role.CLIENT:
+        return Chosen([], _plays_of_example(failure.property_name, failure.example))
+    if failure.role != Role.BROKER or failure.listener != PLAINTEXT:
+        return Chosen([], [])
+    sentence = catalogue()[failure.clause].statement
+    found = (candidate_of_bytes(failure.clause, sentence, entry.data) for entry in failure.entries()[-1:])
+    return Chosen([each for each in found if each is not None], [])
+
+
+def _further_candidates(kept: Sequence[Candidate]) -> list[Candidate]:
+    """Return what catches planted defects that the vectors which are kept do not catch."""
     subject = SUBJECTS[REFERENCE]
+    caught = score_of_brokers([each.as_vector() for each in kept]).caught
     found = merged([*pinned_candidates(subject), *login_candidates(), *stored_candidates()])
     plain = BrokerCheck(broker_in_memory(""))
     items = dict(sorted(found.items(), key=lambda item: (not item[1].is_on_plaintext, item[1].cost, item[0])))
     vectors = {key: each.as_vector() for key, each in items.items()}
     # What the correct broker does otherwise is about something that vectors leave out, such as SCRAM.
     vectors = {key: each for key, each in vectors.items() if plain.check(each) is None}
-    checks = {name: BrokerCheck(broker_in_memory(name)) for name in subject.faults}
+    faults = {name: fault.breaks for name, fault in subject.faults.items() if name not in caught}
+    checks = {name: BrokerCheck(broker_in_memory(name)) for name in faults}
 
     def is_caught(fault: str, vector: BrokerVector) -> bool:
         return checks[fault].check(vector) is not None
 
-    faults = {name: fault.breaks for name, fault in subject.faults.items()}
     catches = catches_of(faults, vectors, lambda vector: vector.clauses, is_caught)
     for fault in [name for name, keys in catches.items() if not keys and not why_not_expressible(name)]:
         for key, each in merged(drawn_candidates(subject, fault)).items():
@@ -113,10 +152,12 @@ def _chosen_candidates() -> list[Candidate]:
     return [items[key] for key in keys]
 
 
-def _chosen_plays() -> list[PlayCandidate]:
+def _further_plays(kept: Sequence[PlayCandidate]) -> list[PlayCandidate]:
+    """Return what catches planted faults that the choices, and the plays which are kept, do not catch."""
     subject = SUBJECTS[MODEL]
+    caught = score_of_clients(kept).caught
     items = {each.id: each for each in sorted(pinned_plays(subject), key=lambda each: (each.cost, each.id))}
-    faults = {name: subject.faults[name].breaks for name in own_faults()}
+    faults = {name: subject.faults[name].breaks for name in own_faults() if name not in caught}
     catches = catches_of(faults, items, lambda each: each.judged.clauses, lambda fault, each: is_failed_by(each, fault))
     return [items[key] for key in covering(catches, {key: each.cost for key, each in items.items()})]
 
@@ -126,16 +167,19 @@ def generated(chosen: Chosen) -> Vectors:
     return _all_kinds([each.as_vector(complete=True) for each in chosen.candidates], chosen.plays)
 
 
-def regenerated(present: VectorSet, published: Sequence[PlayCandidate] = ()) -> Vectors:
-    """Return the vectors of the inputs that a set has, and of the published plays that are new.
+def regenerated(
+    present: VectorSet, published: Sequence[PlayCandidate] = (), found: Sequence[Candidate] = ()
+) -> Vectors:
+    """Return the vectors of the inputs that a set has, and of plays and candidates that are new.
 
     A play is left out once its property is gone.
     """
-    vectors = [_again(values) for kind in BROKER_KINDS for values in present.vectors[kind]]
+    candidates = merged([*map(_candidate_of, _of_brokers(present)), *found]).values()
+    vectors = [each.as_vector(complete=True) for each in candidates]
     return _all_kinds(vectors, merged_plays([*plays_of(present), *published]))
 
 
-def _again(values: Mapping[str, Any]) -> BrokerVector:
+def _candidate_of(values: Mapping[str, Any]) -> Candidate:
     vector = read_vector(values)
     sent = tuple(
         SentStep(
@@ -147,10 +191,9 @@ def _again(values: Mapping[str, Any]) -> BrokerVector:
         )
         for step in vector.steps
     )
-    again = Candidate(
+    return Candidate(
         clauses=vector.clauses, sentence=vector.sentence, malformed=vector.malformed, sent=sent, steps=vector.steps
     )
-    return again.as_vector(complete=True)
 
 
 def plays_of(present: VectorSet) -> list[PlayCandidate]:

@@ -33,6 +33,7 @@ _OTHER_API = "only requests of other APIs show it, most of which change somethin
 _PAUSE = "only a pause, or what the broker does to clients above their quota, shows it"
 _SEVERAL = "only many connections at the same time, or in a row, show it"
 _COMPARED = "only a comparison of two listeners shows it"
+_NODES = "only a comparison of two nodes shows it"
 _SCRAM = "only an authentication by SCRAM shows it"
 NOT_EXPRESSIBLE_CLAUSES: Mapping[str, str] = {
     "PROTOCOL.no-response-to-acks-0": _OTHER_API,
@@ -67,6 +68,12 @@ NOT_EXPRESSIBLE_BROKER: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "a-refusal-names-a-group",
+            "offsets-in-transactions-are-refused-in-the-newest-version",
+            "old-levels-refuse-old-offsets-in-transactions",
+            "old-levels-refuse-one-version-too-many",
+            "old-writes-in-transactions-close",
+            "what-the-level-forbids-closes",
+            "writes-of-transaction-v2-are-refused-although-it-is-on",
             "group-lists-end-before-their-tags",
             "group-lists-for-an-empty-client-id-are-refused",
             "groups-are-listed-behind-the-handshake",
@@ -80,6 +87,14 @@ NOT_EXPRESSIBLE_BROKER: Mapping[str, str] = {
             "unlisted-apis-are-closed-on-after-the-handshake",
         ),
         _OTHER_API,
+    ),
+    **dict.fromkeys(
+        (
+            "the-second-node-forgets-the-levels",
+            "the-second-node-is-ahead-at-the-same-epoch",
+            "the-second-node-lists-lower-levels",
+        ),
+        _NODES,
     ),
     **dict.fromkeys(("flexible-tables-are-shorter-behind-scram", "unknown-versions-are-invalid-behind-scram"), _SCRAM),
     **dict.fromkeys(

@@ -5,6 +5,7 @@ Their libraries come from their registries.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -14,13 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from conformance.vectors.results import checked_results
-from conformance.vectors.vector_set import FOLDER, RESPONSES, load_vectors
+from conformance.vectors.results import CheckedResults, checked_results
+from conformance.vectors.vector_set import FOLDER, PLAYS, RESPONSES, load_vectors
 from fixtures.client_processes.installation import installed
-from fixtures.registry.clients import RINGS, select_clients
+from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.model_clients import model_client
+from reference_model.broker.rules.sasl import CREDENTIALS
 
 EXAMPLES = FOLDER / "examples"
+PLAYER = EXAMPLES / "go_player"
 MAX_LINES = 200
+MAX_PLAYER_LINES = 700
 LIMIT_S = 900
 SOURCES = ("*.go", "*.java", "*.js", "*.py", "*.rs")
 
@@ -52,8 +57,13 @@ def assert_complete(results: Path, printed: str) -> None:
 def test_no_example_is_long() -> None:
     sources = [path for pattern in SOURCES for path in EXAMPLES.rglob(pattern)]
     assert sources
-    for path in sources:
+    for path in (each for each in sources if each.parent != PLAYER):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES, path
+
+
+def test_the_player_of_plays_is_not_long() -> None:
+    sources = [*PLAYER.glob("*.go")]
+    assert 0 < sum(len(path.read_text(encoding="utf-8").splitlines()) for path in sources) <= MAX_PLAYER_LINES
 
 
 @pytest.mark.slow
@@ -93,3 +103,79 @@ def test_franz_go_reads_every_response(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     printed = run([go, "test", "./..."], EXAMPLES / "go", {"GOFLAGS": "-mod=readonly"}, results)
     assert_complete(results, printed)
+
+
+# kafka-protocol reserves memory for as many features, or APIs, as a response announces, and ends the process.
+ENDS_KAFKA_PROTOCOL = {"KIP-35.client-survives-nonsense-65fd0b", "KIP-35.client-survives-nonsense-dcba2d"}
+
+
+@pytest.mark.slow
+def test_kafka_protocol_reads_every_response_but_two_that_announce_too_much(tmp_path: Path) -> None:
+    cargo = shutil.which("cargo")
+    assert cargo is not None
+    results = tmp_path / "results.jsonl"
+    command = [cargo, "test", "--locked", "--quiet", "--", "--nocapture"]
+    printed = run(command, EXAMPLES / "rust", {"CARGO_TARGET_DIR": str(tmp_path / "target")}, results)
+    assert results.exists(), printed
+    checked = checked_results(results.read_text(encoding="utf-8"), load_vectors(), [RESPONSES])
+    assert (checked.problems, checked.missing) == ((), ()), printed
+    assert set(checked.failed) == ENDS_KAFKA_PROTOCOL, printed
+    assert checked.passed
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built player of plays."""
+    go = shutil.which("go")
+    assert go is not None
+    program = tmp_path_factory.mktemp("player") / "player"
+    subprocess.run([go, "build", "-o", str(program), "."], cwd=PLAYER, check=True, timeout=LIMIT_S)
+    return program
+
+
+def played(player: Path, client: Client, results: Path, *ids: str) -> tuple[CheckedResults, str]:
+    """Play to a client, only some plays if ids are given; return the results and what was printed."""
+    command = [
+        *(
+            str(player),
+            "-vectors",
+            str(FOLDER),
+            "-results",
+            str(results),
+            "-parallel",
+            "4",
+            "-start",
+            "3s",
+            "-only",
+            ",".join(ids),
+        ),
+        *("-again=--again", f"-sasl={' '.join(client.option('sasl_plain', **dataclasses.asdict(CREDENTIALS)))}"),
+        *(*installed(client).prefix, "--bootstrap", "{bootstrap}", "--timeout", "{timeout}"),
+    ]
+    printed = run(command, FOLDER.parent, {}, results)
+    return checked_results(results.read_text(encoding="utf-8"), load_vectors(), [PLAYS]), printed
+
+
+@pytest.mark.slow
+def test_the_player_passes_the_model_client_in_every_play_without_options(player: Path, tmp_path: Path) -> None:
+    checked, printed = played(player, model_client(), tmp_path / "results.jsonl")
+    with_options = {each["id"] for each in load_vectors().vectors[PLAYS] if each["options"]}
+    assert (checked.problems, checked.missing, checked.failed) == ((), (), ()), printed
+    assert set(checked.skipped) == with_options
+
+
+@pytest.mark.slow
+def test_the_player_fails_a_client_that_sends_one_version_too_many(player: Path, tmp_path: Path) -> None:
+    play = "KIP-35.client-uses-overlap-7db653"
+    checked, printed = played(player, model_client("one-version-too-many"), tmp_path / "results.jsonl", play)
+    assert checked.failed == (play,), printed
+    assert "API 3 v6 was sent although the table lists [{3 4 5}]" in printed
+
+
+@pytest.mark.slow
+def test_the_player_judges_a_real_client(player: Path, tmp_path: Path) -> None:
+    right, wrong = "KIP-511.client-errors-on-42-16a645", "KIP-511.client-uses-named-range-d95509"
+    (client,) = select_clients(["kafka-python-3.0.12"], RINGS)
+    checked, printed = played(player, client, tmp_path / "results.jsonl", right, wrong)
+    assert (checked.passed, checked.failed) == (1, (wrong,)), printed
+    assert "ApiVersions v4 was sent after v4 was refused with [{18 0 4}]" in printed

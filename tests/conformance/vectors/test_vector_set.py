@@ -11,7 +11,7 @@ import pytest
 
 from clauses.catalogue import catalogue
 from conformance.vectors.broker_vectors import as_json, read_vector
-from conformance.vectors.generation import facts, plays_of, published_plays, regenerated
+from conformance.vectors.generation import choose, facts, generated, plays_of, published_plays, regenerated
 from conformance.vectors.vector_score import score_of_brokers, score_of_clients
 from conformance.vectors.vector_set import (
     BROKER_KINDS,
@@ -76,6 +76,16 @@ def test_the_files_are_those_that_the_models_give() -> None:
         assert (FOLDER / f"{kind}.json").read_text(encoding="utf-8") == file_text(again[kind]), (
             f"{kind}.json is out of date: run python -m workflows.vectors"
         )
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_choosing_again_keeps_every_vector() -> None:
+    with assumptions_outside_hypothesis():
+        published = published_plays(FINDINGS)
+    chosen = generated(choose(published, SET))
+    for kind in KINDS:
+        assert {each["id"] for each in SET.vectors[kind]} <= {each["id"] for each in chosen[kind]}
 
 
 @pytest.mark.slow

@@ -1,0 +1,3 @@
+module vectors/player
+
+go 1.26.0
