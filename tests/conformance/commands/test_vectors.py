@@ -12,11 +12,13 @@ from click.testing import CliRunner, Result
 from clauses.catalogue import Level
 from conformance.commands.vectors import MEANING, NO_IDS, OPTIONS, for_broker, ids_of, report_lines, sum_lines, vectors
 from conformance.vectors.broker_check import BrokerCheck, Disagreement
+from conformance.vectors.broker_vectors import BrokerVector
 from conformance.vectors.own_identity import names_ids
 from conformance.vectors.results import PASS, result_line
 from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import BROKER_KINDS, CHOICES, load_vectors
 from fixtures.client.addresses import Address
+from fixtures.errors import ConnectionFailed
 from fixtures.launchers.built_in import launch_built_in
 from fixtures.registry.reference import reference_target
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
@@ -145,6 +147,26 @@ def test_a_vector_with_ids_is_left_out_if_they_are_unknown() -> None:
     address, check = {PLAINTEXT: Address("localhost", 1)}, BrokerCheck(broker_in_memory(""))
     assert for_broker(naming, address, (None, 1), check) == (None, NO_IDS)
     assert for_broker(naming, address, ("a" * 22, 1), check)[0] is not None
+
+
+@pytest.mark.slow
+def test_what_was_found_before_the_broker_ended_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "results.jsonl"
+    right, judged = BrokerCheck.check, list[str]()
+
+    def check(self: BrokerCheck, vector: BrokerVector) -> Disagreement | None:
+        if len(judged) == 2:
+            raise ConnectionFailed("no connection")
+        judged.append(vector.id)
+        return right(self, vector)
+
+    monkeypatch.setattr(BrokerCheck, "check", check)
+    with launch_built_in(reference_target("reference")) as running:
+        result = invoke("run", str(running.addresses[PLAINTEXT]), "--out", str(file))
+    assert result.exit_code == NOT_JUDGED
+    results = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [each["id"] for each in results if each["result"] == "pass"] == judged
+    assert f"no connection; {judged[-1]} was judged last, and may have ended it" in result.output
 
 
 @pytest.mark.slow

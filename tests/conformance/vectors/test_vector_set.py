@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import catalogue
+from conformance.failures.stored_failures import read_failure
 from conformance.vectors.broker_vectors import as_json, read_vector
-from conformance.vectors.generation import choose, facts, generated, plays_of, published_plays, regenerated
+from conformance.vectors.generation import (
+    choose,
+    facts,
+    generated,
+    inputs_of,
+    plays_of,
+    published_plays,
+    regenerated,
+)
 from conformance.vectors.vector_score import score_of_brokers, score_of_clients
 from conformance.vectors.vector_set import (
     BROKER_KINDS,
@@ -67,6 +76,25 @@ def test_the_plays_of_published_findings_are_in_the_set() -> None:
     with assumptions_outside_hypothesis():
         published = {each.id for each in published_plays(FINDINGS)}
     assert published <= {vector["id"] for vector in SET.vectors[PLAYS]}
+
+
+@pytest.mark.parametrize(
+    ("finding", "vector"),
+    [
+        ("nafka/KIP-35.v0-always-served-1", "KIP-35.v0-always-served-a7074f"),
+        ("tansu/KIP-482.unknown-tags-ignored-1", "KIP-482.unknown-tags-ignored-fd865b"),
+        ("franz-go/KIP-35.client-falls-back-on-35-1", "KIP-35.client-falls-back-on-35-148e79"),
+    ],
+)
+def test_a_found_failure_becomes_a_vector(finding: str, vector: str) -> None:
+    inputs = inputs_of(read_failure(FINDINGS / finding))
+    assert [each.as_vector().id for each in inputs.candidates] + [each.id for each in inputs.plays] == [vector]
+    assert SET.find(vector) is not None
+
+
+def test_a_failure_that_changes_a_broker_becomes_none() -> None:
+    inputs = inputs_of(read_failure(FINDINGS / "tansu" / "PROTOCOL.no-response-to-acks-0-1"))
+    assert (inputs.candidates, inputs.plays) == ([], [])
 
 
 @pytest.mark.slow
