@@ -188,7 +188,7 @@ def run(
     ):
         click.echo(line)
     if ended is not None:
-        after = f"; {latest} was judged last, and may have ended it" if latest else ""
+        after = f"\n{latest} was judged last, and may have ended the broker" if latest else ""
         raise CouldNotTell(f"{ended}{after}") from ended
     if any(_word(each, pins_bind=bool(release)) == VIOLATES for each in found):
         raise SystemExit(1)
