@@ -40,7 +40,7 @@ from conformance.mutation.score import (
     summary,
     tails_tables,
 )
-from conformance.mutation.subjects import SUBJECTS
+from conformance.mutation.subjects import OLDER_MODELS, SUBJECTS
 from conformance.mutation.tried_faults import FIRST_SEED
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.errors import HarnessError
@@ -105,16 +105,32 @@ def measured_score(planted: Planted, *, seeds: int, jobs: int, sockets: bool, qu
         )
     for model, names in planted.items():
         if names and model != REFERENCE:
-            result = _found_in_memory(model, names, seeds=seeds, jobs=jobs, quick=quick)
-            score = dataclasses.replace(
-                score,
-                clauses=[*score.clauses, *_in_catalogue(clauses_in_memory(SUBJECTS[model]))],
-                models={**score.models, model: result.reference},
-                kills=[*score.kills, *result.kills],
-                blames=[*score.blames, *result.blames],
-                kills_of_property={**score.kills_of_property, **result.kills_of_property},
-            )
+            score = with_model(score, model, _found_in_memory(model, names, seeds=seeds, jobs=jobs, quick=quick))
     return dataclasses.replace(score, complete=complete, reaches=reaches)
+
+
+def with_model(score: Score, model: str, result: InMemoryResult) -> Score:
+    """Return a score with the result of a further model.
+
+    A reference broker at an older level has only the faults that the plain one cannot have. What these are not about
+    is no gap of it.
+    """
+    kills = result.kills_of_property
+    clauses = clauses_in_memory(SUBJECTS[model])
+    if model in OLDER_MODELS:
+        kills = {name: caught for name, caught in kills.items() if caught}
+        clauses = {clause for blame in result.blames for clause in blame.breaks}
+    return dataclasses.replace(
+        score,
+        clauses=[*score.clauses, *_in_catalogue(clauses)],
+        models={**score.models, model: result.reference},
+        kills=[*score.kills, *result.kills],
+        blames=[*score.blames, *result.blames],
+        kills_of_property={
+            name: score.kills_of_property.get(name, 0) + kills.get(name, 0)
+            for name in {**score.kills_of_property, **kills}
+        },
+    )
 
 
 def _score_of_brokers(

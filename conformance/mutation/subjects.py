@@ -167,6 +167,8 @@ def _applies_to_client(judged: Property, fault: str) -> bool:
     return unmet_need(judged.needs, _client(fault)) is None
 
 
+OLDER_MODELS = (OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
+"""The reference brokers at an older level."""
 SUBJECTS: Mapping[str, Subject] = {
     REFERENCE: reference_broker(),
     MODEL: Subject(
@@ -195,7 +197,7 @@ SUBJECTS: Mapping[str, Subject] = {
             # What they differ in is judged from their first listener.
             on_every_listener=False,
         )
-        for model in (OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
+        for model in OLDER_MODELS
     },
     **{
         each.model: _of_broker(

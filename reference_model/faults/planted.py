@@ -39,10 +39,14 @@ class Fault:
 class Faults(dict[str, Fault]):
     """The planted faults of a model, by name."""
 
-    def planting(self, *breaks: str) -> Callable[[type[Model]], type[Model]]:
+    def planting(self, *breaks: str, breaks_rarely: tuple[str, ...] = ()) -> Callable[[type[Model]], type[Model]]:
         """Return a decorator that registers a subclass of the model as a fault against these clauses.
 
         The first line of the subclass's docstring becomes the description.
+
+        Args:
+            breaks: ids of the clauses that it violates.
+            breaks_rarely: see `Fault`.
         """
 
         def register(model: type[Model]) -> type[Model]:
@@ -50,6 +54,7 @@ class Faults(dict[str, Fault]):
             self[name] = Fault(
                 name=name,
                 breaks=breaks,
+                breaks_rarely=breaks_rarely,
                 description=(model.__doc__ or "").partition("\n")[0],
                 model=model,
             )

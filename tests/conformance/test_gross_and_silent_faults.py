@@ -102,7 +102,7 @@ def _close_on_second_table(context: RequestContext) -> None:
             Stage.ANSWER,
             _flexible_header,
             {AGREES, "KIP-511.response-header-fixed"},
-            37,
+            38,
             id="flexible-headers",
         ),
         pytest.param(
@@ -123,7 +123,7 @@ def _close_on_second_table(context: RequestContext) -> None:
             Stage.ANSWER,
             _everything_in_v0,
             {AGREES, SERVED, "KIP-511.v3-body-flexible"},
-            24,
+            25,
             id="everything-in-v0",
         ),
     ],

@@ -135,7 +135,11 @@ class CorrelationIdsAreNotCompared(ModelClient):
 # KIP-35.client-survives-old-broker
 
 
-@fault("KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense")
+# A client that waits for a silent node does not bootstrap again either.
+@fault(
+    *("KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"),
+    breaks_rarely=("KIP-1242.rebootstraps-on-129",),
+)
 class SilenceIsWaitedOut(ModelClient):
     """Waits on if the broker stays silent, so that only its driver's own watchdog ends it."""
 

@@ -13,12 +13,16 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import catalogue
+from conformance.commands.mutation import with_model
 from conformance.mutation.dimensions import Pipeline, values_of
+from conformance.mutation.in_memory import InMemoryResult
 from conformance.mutation.properties import Property, Values, all_properties
 from conformance.mutation.reached_tails import Reach
 from conformance.mutation.releases import CLAUSE, measure
 from conformance.mutation.score import Blame, Kill, Score, mutation_report, rows, summary, tail_rows
+from conformance.mutation.subjects import OLDER_MODELS
 from conformance.mutation.tails import DIMENSIONS
+from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults.broker import DEFECTS
 from reports.document.markdown_form import markdown
 from reports.wording.escaping import markdown_text
@@ -296,3 +300,26 @@ def test_a_difference_that_is_not_seen_is_a_finding(monkeypatch: pytest.MonkeyPa
         f"{OTHER} SURVIVED {CLAUSE} between releases",
         f"{OTHER} SURVIVED {CLAUSE} for 300 examples in 1 of 1 seeds",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "gap"),
+    [
+        pytest.param(OLDER_MODELS[0], "", id="older-level"),
+        pytest.param(MODEL, "test_b KILLS NOTHING", id="another-model"),
+    ],
+)
+def test_a_reference_broker_at_an_older_level_adds_to_the_plain_one(model: str, gap: str) -> None:
+    """What a property kills of the plain one stays, and what it cannot kill of the older one is no gap."""
+    plain = score(complete=True, kills_of_property={"test_a": 2})
+    result = InMemoryResult(
+        reference=PLAIN,
+        blames=[blame(f"{model}+one")],
+        kills=[],
+        kills_of_property={"test_a": 0, "test_b": 0},
+    )
+    made = with_model(plain, model, result)
+    assert made.kills_of_property["test_a"] == 2
+    assert [each for each in made.findings if "KILLS NOTHING" in each] == [gap] * bool(gap)
+    assert {each.id for each in made.clauses} >= {ECHOED.id}
+    assert (len(made.clauses) == 2) == (not gap)
