@@ -48,6 +48,8 @@ from reference_model.profiles.profile import (
 )
 from reference_model.proxies.model_proxy import MODEL_PROXY
 
+OLDER_MODELS = (OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
+"""The reference brokers at an older level."""
 BrokerWith = Callable[[str], Broker]
 """Returns a broker with a fault, or the plain one for an empty name; the same name returns the same instance."""
 
@@ -167,8 +169,6 @@ def _applies_to_client(judged: Property, fault: str) -> bool:
     return unmet_need(judged.needs, _client(fault)) is None
 
 
-OLDER_MODELS = (OLDER_REFERENCE, OLDER_REFERENCE_CLUSTER)
-"""The reference brokers at an older level."""
 SUBJECTS: Mapping[str, Subject] = {
     REFERENCE: reference_broker(),
     MODEL: Subject(
