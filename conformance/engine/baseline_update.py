@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from fixtures.registry.baselines import BaselineLine, baseline_text, judged_in_words, merged, read_baseline
@@ -55,8 +54,6 @@ def _is_settled(cell: Cell) -> bool:
 def _is_declared(failure: Failure, target: Target, key: CellKey) -> bool:
     """Return whether a failure is declared elsewhere than in a baseline."""
     return any(
-        not known.is_baseline
-        and known.holds_on(key.clause, key.listener)
-        and re.search(known.match, failure.message, re.DOTALL)
+        not known.is_baseline and known.describes(key.clause, key.listener, failure.message)
         for known in target.known_violations
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -150,7 +149,7 @@ class ExampleRecorder:
         return [
             known
             for known in self._judged.target.known_violations
-            if known.holds_on(clause.id, self._judged.listener) and re.search(known.match, message_of(error), re.DOTALL)
+            if known.describes(clause.id, self._judged.listener, message_of(error))
         ]
 
     def _record(

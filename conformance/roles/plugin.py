@@ -48,7 +48,6 @@ from strategies.hypothesis_adapter import is_drawn, pinned_examples, set_seed
 
 _BASELINE = pytest.StashKey[str]()
 """What was written into the baseline, in one sentence."""
-_NOT_WRITTEN = "could not be written"
 _OF_OTHERS = pytest.StashKey[set[Path]]()
 """The folders of the properties of other roles than that of the run."""
 
@@ -247,26 +246,30 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     sends_all = kind_of(session.config) is Kind.MALFORMED
     if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         compare_declarations(session.config, recorder)
+    is_baseline_lost = False
     if recorder is not None and session.config.getoption("--update-baseline"):
         is_whole = not recorder.stopped and exitstatus not in ENDED_EARLY
-        written = (
-            _updated_baseline(session.config, recorder) if is_whole else "not written, because the run is not whole"
-        )
-        session.config.stash[_BASELINE] = written
+        is_baseline_lost = not _update_baseline(session.config, recorder, is_whole=is_whole)
     result = yield
-    if session.config.stash.get(_BASELINE, "").startswith(_NOT_WRITTEN) and session.exitstatus == pytest.ExitCode.OK:
+    if is_baseline_lost and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = ExitStatus.HARNESS_ERROR
     if recorder is not None and not recorder.stopped:
         keep_exit_status()
     return result
 
 
-def _updated_baseline(config: pytest.Config, recorder: RunRecorder) -> str:
+def _update_baseline(config: pytest.Config, recorder: RunRecorder, *, is_whole: bool) -> bool:
+    """Write the baseline if the run is whole, and keep what became of it; return False if that was not possible."""
+    if not is_whole:
+        config.stash[_BASELINE] = "not written, because the run is not whole"
+        return True
     (target,) = {each.target.id: each.target for each in role_of_run(config).choose()}.values()
     try:
-        return update_baseline(config.getoption("--baseline"), recorder, target)
+        config.stash[_BASELINE] = update_baseline(config.getoption("--baseline"), recorder, target)
     except (OSError, InvalidBaseline) as error:
-        return f"{_NOT_WRITTEN}: {error}"
+        config.stash[_BASELINE] = f"could not be written: {error}"
+        return False
+    return True
 
 
 @pytest.hookimpl(trylast=True)
