@@ -21,7 +21,6 @@ import click
 
 from clauses.exit_statuses import NOT_JUDGED
 from clauses.operations import OPERATIONS
-from conformance.assertions.written_codecs import written_codecs
 from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.needs.benches import Bench, ReleaseBench
 from conformance.needs.outcomes import has_worked, software_in
@@ -29,6 +28,7 @@ from fixtures.client_processes.installation import installed
 from fixtures.client_processes.toolchains import OWN_PYTHON, published_versions
 from fixtures.errors import HarnessError, UnknownClient
 from fixtures.launchers import launch
+from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.registry.clients import AT_VERSION, Client, select_clients
 from fixtures.scripted_broker.playing import Play, PlayPool
 from reference_model.profiles.listeners import PLAINTEXT

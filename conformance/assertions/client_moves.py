@@ -23,10 +23,10 @@ from conformance.assertions.play_summary import (
     summary,
 )
 from fixtures.client_processes.driver_output import ERROR, OK
-from fixtures.client_processes.driver_process import MEMORY, TIME, DriverResult
+from fixtures.client_processes.driver_process import COULD_NOT_START, MEMORY, TIME, DriverResult
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
-from fixtures.under_test.client import COULD_NOT_START, ClientUnderTest
+from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.limits import left_open, loop_in, loops_on_one_connection
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves

@@ -24,11 +24,11 @@ from conformance.assertions.evidence import ShownByTime, assert_in_time
 from conformance.assertions.messages import message_of
 from conformance.assertions.missing_support import missing_for, names_what_is_missing
 from conformance.assertions.play_summary import OUTSIDE_THE_TABLE, summary
-from conformance.assertions.written_codecs import written_codecs
-from fixtures.client_processes.driver_output import ERROR, OK
+from fixtures.client_processes.driver_output import ERROR, OK, WRONG_RESULT
 from fixtures.client_processes.driver_process import MEMORY, DriverResult
 from fixtures.errors import ClientFails, HarnessError
 from fixtures.recording_proxy.recorded_trial import METADATA_KEYS, ReroutedPlay, TriedPlay, is_wanted
+from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import ForbiddenMove, forbidden_moves
@@ -36,10 +36,6 @@ from reference_model.clients.scripts.recording import Recording, Route
 from reference_model.profiles.known_apis import label_of
 from reports.wording.verdict_labels import counted
 from wire.api_keys import PRODUCE_KEY
-
-WRONG_RESULT = "WrongResult: "
-"""Begins the detail of a driver whose operation reported success with a wrong result."""
-
 
 _ABOUT_IDS = (
     "KIP-1242.bootstrap-sends-nothing",

@@ -15,7 +15,7 @@ from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName, 
 from conformance.commands.options import form_option
 from conformance.commands.output_console import output_console, status_line
 from conformance.needs.benches import Bench, ReleaseBench, ScriptedBench, measurable_operations
-from conformance.needs.measuring import USUAL_TIME_S, needs_of
+from conformance.needs.measuring import USUAL_TIME_S, NoSuchOperation, needs_of
 from conformance.needs.outcomes import software_in
 from fixtures.client.running_broker import RunningBroker
 from fixtures.client_processes.installation import DriverCommand, install_without_pins, installed
@@ -45,7 +45,8 @@ RELEASE = "apache-kafka-3.9.2"
 @click.option(
     "--client-cmd",
     metavar="COMMAND",
-    help="any program that connects to a broker, 'prog {bootstrap} {timeout}': with a scripted broker",
+    help="any program that connects to a broker, 'prog {bootstrap} {timeout}': with a scripted broker, and with "
+    "--broker if it has {operation}",
 )
 @click.option(
     "--broker",
@@ -212,9 +213,15 @@ def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int
     found: list[OperationNeeds] = []
     for name in dict.fromkeys(operations or bench.operations):
         with status_line(f"{client.id}: taking versions away from {name}"):
-            found.append(needs_of(bench, name, at_a_time=jobs))
-        if found[-1].inconclusive:
-            click.echo(printable(f"{client.id}: {name}: {found[-1].inconclusive}"), err=True)
+            try:
+                found.append(needs_of(bench, name, at_a_time=jobs))
+                problem = found[-1].inconclusive
+            except NoSuchOperation as error:
+                problem = str(error)
+        if problem:
+            click.echo(printable(f"{client.id}: {name}: {problem}"), err=True)
+    if not found:
+        raise CouldNotTell(f"{client.id} has no operation that was tried")
     software_name, software_version = _software(bench)
     return ClientNeeds(
         client=client.id,

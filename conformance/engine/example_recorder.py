@@ -20,7 +20,7 @@ from fixtures.under_test.trial import Trial
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
 from reports.run.judged_examples import CellKey, JudgedExample
-from reports.run.recorder import RunRecorder
+from reports.run.recorder import RunRecorder, client_of
 from wire.exchange import Step
 
 Signatures = tuple[tuple[CellKey, str], ...]
@@ -185,7 +185,7 @@ class ExampleRecorder:
                     script=self._judged.script,
                     driver=_driver_of(self._judged),
                     reported=_reported(self._judged, clause.id, message_of(error)),
-                    client_command=self._recorder.client_commands.get(key.target, {}),
+                    client_command=self._recorder.client_commands.get(client_of(self._recorder.role, key) or "", {}),
                     origin=origin_of(self._judged.target),
                 )
             self._recorder.judged(

@@ -17,6 +17,7 @@ from conformance.needs.benches import Bench
 from conformance.needs.edges import edge_of
 from conformance.needs.outcomes import Usual, has_worked, outcome_without, usual_of
 from fixtures.errors import HarnessError
+from fixtures.recording_proxy.command_results import NO_SUCH, has_no_such_operation
 from reference_model.profiles.removals import Removal
 from reports.client_needs.needs import ApiNeeds, Edge, OperationNeeds, Probe, ProbeOutcome
 from wire.api_keys import API_VERSIONS_KEY
@@ -30,6 +31,10 @@ MIN_TIME_S, TIMES_AS_LONG = 6.0, 5
 _WORST_FIRST = (ProbeOutcome.BREAKS, ProbeOutcome.SAYS, ProbeOutcome.GIVES_UP)
 
 
+class NoSuchOperation(Exception):
+    """A command does not have an operation."""
+
+
 def needs_of(bench: Bench, operation: str, *, at_a_time: int) -> OperationNeeds:
     """Return what an operation needs.
 
@@ -37,10 +42,15 @@ def needs_of(bench: Bench, operation: str, *, at_a_time: int) -> OperationNeeds:
         bench: the client and the broker.
         operation: the name of the operation.
         at_a_time: how many plays may run at the same time.
+
+    Raises:
+        NoSuchOperation: the client is a command that does not have it.
     """
     executor = ThreadPoolExecutor(at_a_time)
     try:
         plays = [*executor.map(lambda _: bench.play(operation, (), USUAL_TIME_S), range(USUAL_RUNS))]
+        if any(has_no_such_operation(each.result) for each in plays):
+            raise NoSuchOperation(NO_SUCH)
         worked = sum(map(has_worked, plays))
         if worked < USUAL_RUNS:
             detail = next(each.result.summary for each in plays if not has_worked(each))

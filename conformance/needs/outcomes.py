@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from conformance.assertions.client_moves import check_environment, outcome_of
 from conformance.assertions.missing_support import names_what_is_missing
-from conformance.assertions.written_codecs import written_codecs
 from fixtures.client_processes.driver_output import OK
 from fixtures.client_processes.driver_process import MEMORY
+from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.scripted_broker.playing import Play
 from reference_model.profiles.known_apis import label_of
 from reports.client_needs.needs import ProbeOutcome

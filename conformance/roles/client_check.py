@@ -14,9 +14,10 @@ import pytest
 
 from conformance.assertions.play_summary import quoted_errors, software_in_words, summary
 from fixtures.choosing.clients import ChosenClient
+from fixtures.client_processes.driver_process import COULD_NOT_START
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play, PlayPool
-from fixtures.under_test.client import COULD_NOT_START, client_under_test
+from fixtures.under_test.client import client_under_test
 from reference_model.clients.rules.first_reaction import stops_short
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.software_rules import names_nothing

@@ -27,6 +27,7 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
+from fixtures.registry.command_placeholders import OPERATION as OPERATION_PLACEHOLDER
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.playing import PlayPool
 from fixtures.under_test.judged_target import ChosenTarget
@@ -60,7 +61,8 @@ class OperationRole(RoleInRun[Trial]):
         with_operations = {client.id for client in all_clients() if client.operations}
         if not chosen:
             raise pytest.UsageError(
-                f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
+                f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}, and a command "
+                f"of --client-cmd that has {OPERATION_PLACEHOLDER}"
             )
         for target in targets_of(self.config):
             _refuse_unreachable(target)
@@ -70,6 +72,9 @@ class OperationRole(RoleInRun[Trial]):
     def begin(self, item: pytest.Item, judged: Trial) -> None:
         """Before the first operation on a release: begin the trials of all of them."""
         launcher = judged.trials.broker.launcher
+        client = judged.chosen.client
+        if client.is_command:
+            self.recorder.client_commands[client.name] = client.given
         if note_started(self.recorder, judged.target, launcher, judged.artefacts):
             for chosen in self.choose():
                 if chosen.target.id == judged.target.id and chosen.why_not_applicable is None:
@@ -80,7 +85,7 @@ class OperationRole(RoleInRun[Trial]):
     @staticmethod
     def why_not_applicable(clause: Clause, needs: Iterable[str], judged: Trial) -> str | None:
         """Return why an operation cannot be tried with the target; None if it can."""
-        return judged.chosen.why_not_applicable
+        return judged.why_not_applicable
 
     def judge(self, item: pytest.Item, judged: Trial) -> Generator[None, Any, Any]:
         """Judge one operation."""

@@ -18,6 +18,7 @@ from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import GivenListener, found_targets
 from fixtures.launchers.named_targets import folder_name, is_folder, origin_of, targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.command_placeholders import OPERATION
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
 from fixtures.registry.given_tables import is_table
 from fixtures.registry.likeness import check_like, like_given
@@ -166,7 +167,7 @@ def client_for(failure: StoredFailure, options: ReplayOptions) -> Client:
     if pattern is not None and command is not None:
         raise click.UsageError("give either --client or --client-cmd, not both")
     try:
-        if command is not None or (pattern is None and failure.client_command):
+        if _is_command(failure, options):
             return foreign_client(_command(failure, options))
         name = pattern or failure.target
         own = tuple(client for client in model_clients() if client.id == name)
@@ -182,6 +183,10 @@ def client_for(failure: StoredFailure, options: ReplayOptions) -> Client:
     if len(clients) > 1:
         raise click.UsageError(f"{pattern!r} names {len(clients)} clients; give one")
     return clients[0]
+
+
+def _is_command(failure: StoredFailure, options: ReplayOptions) -> bool:
+    return options.client_command is not None or (options.client is None and bool(failure.client_command))
 
 
 def _command(failure: StoredFailure, options: ReplayOptions) -> ClientCommand:
@@ -200,11 +205,16 @@ def able_client(failure: StoredFailure, options: ReplayOptions) -> tuple[Client,
     Raises:
         UnknownClient: there is none of this name.
         InvalidTargetFile: a file of the registry does not follow its schema.
-        click.UsageError: the options name a command, or not one client that has the operation.
+        click.UsageError: the options name several clients, or not one that has the operation.
     """
-    if options.client_command is not None:
-        raise click.UsageError("a command has no operations: give --client, or nothing")
     name, _, operation = failure.clause.rpartition(".")
+    if _is_command(failure, options):
+        client = client_for(failure, options)
+        if operation not in client.rows:
+            raise click.UsageError(
+                f"the command has no {OPERATION}, so it has no {operation}: put it where the operation's name goes"
+            )
+        return client, operation
     pattern = options.client or name
     able = [each for each in select_clients([pattern], RINGS) if operation in each.rows]
     if len(able) != 1:

@@ -125,7 +125,7 @@ class RunRecorder:
         matched_expectations: declared violations that a failure matched, each with its target.
         keep_machine: writes what was learned of a listener, as `reports.machines.learned.as_json` returns it.
         role: what its targets are judged as: "broker", "client" or "operation".
-        client_commands: what a user said about each client that is a command, by its id.
+        client_commands: what a user said about each client that is a command, by its name.
         options_of_replay: options of the command line that `replay` takes as well, with their values.
         remarks: what operators should know of a client and no verdict says, by its id.
         stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
@@ -288,7 +288,7 @@ class RunRecorder:
                 "release": facts.release if facts else "unknown",
                 "launcher": facts.launcher if facts else "none",
                 "listener": example.key.listener,
-                "client": self._client_of(example.key),
+                "client": client_of(self.role, example.key),
                 "clause": example.key.clause,
                 "property": example.property_name,
                 "tier": self.tier,
@@ -303,12 +303,6 @@ class RunRecorder:
             }
         )
         self._keep_exchanges(example)
-
-    def _client_of(self, key: CellKey) -> str | None:
-        """Return the client that an example is about."""
-        if self.role == OPERATION:
-            return key.clause.rpartition(".")[0]
-        return key.target if self.role == Role.CLIENT else None
 
     def _keep_exchanges(self, example: JudgedExample) -> None:
         """Store the bytes of every failure in the generate phase, and of a property's first examples."""
@@ -359,17 +353,36 @@ class RunRecorder:
         self.writer.header["targets"] = [facts.entry() for facts in self.targets.values()]
 
 
+def client_of(role: str, key: CellKey) -> str | None:
+    """Return the client that a cell of a run is about; None if its role is that of a broker."""
+    if role == OPERATION:
+        return key.clause.rpartition(".")[0]
+    return key.target if role == Role.CLIENT else None
+
+
 def vacuous_clients(recorder: RunRecorder) -> dict[str, str]:
-    """Return a sentence for each client to which no MUST of the plan applied, by its id: its run is no success."""
-    musts: dict[str, set[Verdict]] = {}
+    """Return a sentence for each client to which no MUST of the plan applied, by its id: its run is no success.
+
+    Of the clients that do operations, these are commands: those of the registry have what their folder lists.
+    """
+    musts: dict[str, list[Cell]] = {}
     for key, cell in recorder.cells.items():
-        if recorder.role == Role.CLIENT and cell.level == Level.MUST:
-            musts.setdefault(key.target, set()).add(cell.verdict)
+        client = client_of(recorder.role, key)
+        is_meant = client in recorder.client_commands if recorder.role == OPERATION else client is not None
+        if client is not None and is_meant and cell.level == Level.MUST:
+            musts.setdefault(client, []).append(cell)
     return {
-        target: f"No MUST was judged of {printable(target)}: {recorder.stopped_short.get(target) or NOT_CHOSEN}."
-        for target, verdicts in musts.items()
-        if verdicts == {Verdict.NOT_APPLICABLE}
+        client: _why_vacuous(recorder, client, cells)
+        for client, cells in musts.items()
+        if {each.verdict for each in cells} == {Verdict.NOT_APPLICABLE}
     }
+
+
+def _why_vacuous(recorder: RunRecorder, client: str, cells: Iterable[Cell]) -> str:
+    if recorder.role == OPERATION:
+        reasons = "; ".join(dict.fromkeys(each.reason for each in cells))
+        return f"No operation of {printable(client)} was tried: {printable(reasons)}."
+    return f"No MUST was judged of {printable(client)}: {recorder.stopped_short.get(client) or NOT_CHOSEN}."
 
 
 def remarks(recorder: RunRecorder) -> Iterator[str]:

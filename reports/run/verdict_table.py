@@ -22,7 +22,7 @@ from reports.grid.grid_view import WITHOUT_FINDING, FoldedCell, FoldedGrid, verd
 from reports.records import UNSETTLED_VERDICTS, WORST_FIRST, Verdict
 from reports.run.last_line import last_line
 from reports.run.live_grid import recorded_grid
-from reports.run.recorder import RunRecorder, vacuous_clients
+from reports.run.recorder import RunRecorder, client_of, vacuous_clients
 from reports.run.run_writer import ADDRESS
 from reports.run.terminal_lines import MARKUP, Line
 from reports.wording.escaping import printable
@@ -81,7 +81,7 @@ def verdict_table(
     vacuous = vacuous_clients(recorder)
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])
-    if len(vacuous) < len(names):
+    if len(vacuous) < len({client_of(recorder.role, key) or key.target for key in recorder.cells}):
         text, verdict = last_line(summarise(folded, Path()), status, reason)
         yield Line(printable(text), MARKUP.get(verdict, {}))
 

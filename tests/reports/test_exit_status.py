@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import Role
-from reports.records import Verdict
+from reports.records import OPERATION, Verdict
 from reports.repeats import Repeats, Tally
 from reports.run.exit_status import ExitStatus, exit_status_of, reason_of
 from reports.run.recorder import NOT_CHOSEN, RunRecorder, remarks, vacuous_clients
@@ -279,6 +279,19 @@ def test_run_with_a_judged_must_is_whole(tmp_path: Path) -> None:
     recorder = client_run(tmp_path, judged=True)
     assert vacuous_clients(recorder) == {}
     assert exit_status_of(recorder, pytest_status=0, strict=False) == 0
+
+
+def test_run_of_a_command_that_has_no_operation_is_incomplete(tmp_path: Path) -> None:
+    """A client of the registry has what its folder lists, whether that applies to the target or not."""
+    key = key_of("my-client.produce")
+    recorder = recorder_for(tmp_path, {key: "MUST"})
+    recorder.role = OPERATION
+    recorder.not_applicable(key, "it has no such operation")
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == 0
+    recorder.client_commands["my-client"] = {"text": "prog"}
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == ExitStatus.INCOMPLETE
+    sentence = "No operation of my-client was tried: it has no such operation."
+    assert list(verdict_table(recorder, width=80))[-1].text == sentence
 
 
 def test_brokers_and_chosen_shoulds_are_left_alone(tmp_path: Path) -> None:

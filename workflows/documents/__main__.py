@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from reports.command_line.suite_command import SuiteCommand
+from workflows.documents.command_contract import command_contract
 from workflows.documents.records_schema import records_schema
 from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
 from workflows.documents.specification import specification
@@ -20,6 +21,7 @@ DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "docs/allowed-outcomes.md": allowed_outcomes,
     "docs/clauses.md": clause_list,
     "docs/commands.md": command_reference,
+    "docs/operations-of-any-client.md": command_contract,
     "docs/records-schema.md": records_schema,
     "docs/specification.md": specification,
     "reports/exports/table_schema.json": table_schema,

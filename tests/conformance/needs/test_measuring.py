@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from conformance.needs.measuring import needs_of
+from conformance.needs.measuring import NoSuchOperation, needs_of
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from reference_model.profiles.removals import Removal
@@ -30,6 +30,12 @@ def measured(bench: WishfulBench) -> OperationNeeds:
 def about(needs: OperationNeeds, api_key: int) -> ApiNeeds:
     """Return what it needs of one API."""
     return next(each for each in needs.apis if each.api_key == api_key)
+
+
+def test_operation_that_a_command_does_not_have_is_not_measured() -> None:
+    lacks = Play(recording=recorded(), result=replace(WELL, outcome=None, exit_status=89))
+    with pytest.raises(NoSuchOperation, match="no such operation"):
+        measured(WishfulBench(lambda _: lacks))
 
 
 def test_client_that_needs_what_it_sends_has_no_hidden_need() -> None:

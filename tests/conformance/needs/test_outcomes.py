@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from conformance.assertions.operation_results import assert_operates
-from conformance.assertions.written_codecs import written_codecs
 from conformance.needs.outcomes import outcome_without, usual_of
 from fixtures.recording_proxy.recorded_trial import TriedPlay
+from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import SeenRequest
 from reports.client_needs.needs import ProbeOutcome
