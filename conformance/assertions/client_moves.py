@@ -31,6 +31,7 @@ from reference_model.clients.rules.limits import left_open, loop_in, loops_on_on
 from reference_model.clients.rules.moves import History
 from reference_model.clients.rules.oracle import begins_below, forbidden_moves
 from reference_model.clients.rules.software_rules import software_named_in
+from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import Script
 from reference_model.clients.scripts.served_apis import NEWEST_SERVED
 from reference_model.profiles.known_apis import label_of
@@ -347,6 +348,11 @@ def saw(outcome: str | None) -> str:
 def misrouted_at_ms(play: Play) -> list[int]:
     """Return when the client learnt that it is misrouted."""
     return [move.request.at_ms for move in History(play.recording).misrouted]
+
+
+def gives_ids(recording: Recording) -> bool:
+    """Return whether a client gave an id of cluster or broker (KIP-1242)."""
+    return any(any(move.gives_ids) for move in History(recording).moves)
 
 
 def assert_gives_no_ids(play: Play) -> None:

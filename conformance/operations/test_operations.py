@@ -29,7 +29,10 @@ def client_operates(trial: Trial) -> None:
         return
     play = trial.play()
     if isinstance(play, ReroutedPlay):
-        assert_survives_rerouting(play, operation, knows_ids=trial.chosen.client.cluster_check)
+        client = trial.chosen.client
+        # No documentation says it of a command.
+        knows_ids = client.cluster_check or (client.is_command and gives_ids(play.recording))
+        assert_survives_rerouting(play, operation, knows_ids=knows_ids)
         return
     assert isinstance(play, TriedPlay)
     try:

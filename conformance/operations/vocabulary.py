@@ -9,7 +9,7 @@ from clauses.operations import OPERATIONS
 
 # What is asserted, and how it is judged
 from conformance.assertions.brokers_at_fault import contradictions
-from conformance.assertions.client_moves import check_environment
+from conformance.assertions.client_moves import check_environment, gives_ids
 from conformance.assertions.errors import Unjudged
 from conformance.assertions.newest_versions import assert_newest_common_versions, newest_versions
 from conformance.assertions.operation_results import assert_operates, assert_survives_rerouting, failure_of

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from conformance.assertions.client_moves import newest_api_versions, newest_metadata
+from conformance.assertions.client_moves import gives_ids, newest_api_versions, newest_metadata
 from conformance.assertions.transactions import does_transactions, heeds_levels, uses_transaction_v2
 from conformance.roles.role import Need, with_proposed_needs
 from fixtures.under_test.client import ClientUnderTest
 from reference_model.clients.rules.first_reaction import NEVER_ASKED, stops_short
-from reference_model.clients.rules.moves import History
-from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import TRANSACTIONS
 from reference_model.profiles.listeners import SASL_PLAINTEXT, SSL
 from strategies.cluster_scripts import healthy_cluster
@@ -27,13 +25,9 @@ def _gives_ids(client: ClientUnderTest) -> bool:
     # The cluster is played only for a client that does not show it in the first play.
     return (
         client.client.cluster_check
-        or _has_ids(client.healthy.recording)
-        or _has_ids(client.play(healthy_cluster()).recording)
+        or gives_ids(client.healthy.recording)
+        or gives_ids(client.play(healthy_cluster()).recording)
     )
-
-
-def _has_ids(recording: Recording) -> bool:
-    return any(any(move.gives_ids) for move in History(recording).moves)
 
 
 def _sends_from(version: int) -> Need[ClientUnderTest]:

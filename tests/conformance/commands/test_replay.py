@@ -259,14 +259,16 @@ def tried_again(
     operation: str,
     *options: str,
     control: str = "",
+    command: str = "",
 ) -> Result:
-    """Replay a failure; whatever is tried becomes this play, and the control says this."""
+    """Replay a failure, of a command if one is given; every play is this one, and the control says this."""
     failure = replace(
         failure_of(key_of(f"{TRIED}.{operation}", CLUSTER), "the operation fails"),
         property_name="test_operation_works_or_is_refused",
         example="{}",
         steps=(),
         role=OPERATION,
+        client_command={"text": command, "name": "mine"} if command else {},
     )
     monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
     monkeypatch.setattr(operation_module, "PlayPool", lambda _: Prepared(play))
@@ -299,6 +301,43 @@ def test_operation_is_judged_as_in_a_run(
     result = tried_again(tmp_path, monkeypatch, play, operation, "--client", client)
     assert result.exit_code == status, result.output
     assert output in result.output
+
+
+COMMAND = "./mine {operation} {bootstrap} {again}"
+KNOWS_IDS = rerouted(*(asked(5, ids=("a", 1), connection=2),))
+
+
+@pytest.mark.parametrize(
+    ("play", "options", "status", "output"),
+    [
+        pytest.param(tried(WELL), [], 0, "no longer fails", id="stored"),
+        pytest.param(tried(FAILED), [], 1, "does not say what", id="still-fails"),
+        pytest.param(
+            tried(replace(WELL, outcome=None, exit_status=89)), [], 0, "no such operation", id="has-it-no-more"
+        ),
+        pytest.param(tried(WELL), ["--client-cmd", "./other {operation} {bootstrap}"], 0, "no longer", id="another"),
+        pytest.param(
+            tried(WELL), ["--client-cmd", "./other {bootstrap}"], 2, "the command has no {operation}", id="no-place"
+        ),
+        pytest.param(tried(FAILED), ["--client", TRIED], 1, "does not say what", id="client-of-the-registry"),
+    ],
+)
+def test_operation_of_a_command_is_tried_again_by_a_command(
+    play: Any, options: list[str], status: int, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = tried_again(tmp_path, monkeypatch, play, "describe-groups", *options, command=COMMAND)
+    assert result.exit_code == status, result.output
+    assert output in result.output
+
+
+def test_command_that_gives_ids_has_to_heed_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a client of the registry its documentation says whether it supports KIP-1242."""
+    for play, status, output in (
+        (STANDS_STILL, 0, "without the ids of KIP-1242"),
+        (KNOWS_IDS, 1, "gives a cluster id"),
+    ):
+        result = tried_again(tmp_path, monkeypatch, play, "rerouted", command=COMMAND)
+        assert (result.exit_code, output in result.output) == (status, True), result.output
 
 
 def test_operation_that_fails_by_time_on_a_busy_machine_is_not_judged(
