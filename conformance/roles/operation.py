@@ -27,6 +27,7 @@ from fixtures.cleanup.ending_signals import INTERRUPTS
 from fixtures.errors import HarnessError
 from fixtures.launchers import launch
 from fixtures.registry.clients import all_clients
+from fixtures.registry.command_placeholders import BOOTSTRAP, TIMEOUT
 from fixtures.registry.command_placeholders import OPERATION as OPERATION_PLACEHOLDER
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.playing import PlayPool
@@ -59,10 +60,14 @@ class OperationRole(RoleInRun[Trial]):
             return
         chosen = {each.client.id for each in self.config.stash[CLIENTS] if each.client.operations}
         with_operations = {client.id for client in all_clients() if client.operations}
+        if not chosen and any(each.client.is_command for each in self.config.stash[CLIENTS]):
+            raise pytest.UsageError(
+                f"the command of --client-cmd has no {OPERATION_PLACEHOLDER}, so it has no operations: write it where the "
+                f"name of the operation goes, for example 'prog {OPERATION_PLACEHOLDER} {BOOTSTRAP} {TIMEOUT}'"
+            )
         if not chosen:
             raise pytest.UsageError(
-                f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}, and a command "
-                f"of --client-cmd that has {OPERATION_PLACEHOLDER}"
+                f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
             )
         for target in targets_of(self.config):
             _refuse_unreachable(target)

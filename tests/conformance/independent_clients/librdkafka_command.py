@@ -166,7 +166,8 @@ def headers() -> None:
     """Write a header, and read it."""
     write(Producer(settings()), record, headers=[("key", f"{record}-header".encode())])
     (message,) = read()
-    print("header", message.headers()[0][1].decode())
+    for _, value in message.headers() or []:
+        print("header", value.decode())
 
 
 def transactional_produce() -> None:
