@@ -29,6 +29,7 @@ def test_success_shows_in_the_traffic_of_what_an_operation_needs(name: str) -> N
     needs = OPERATIONS[name].needs
     for trace in TASKS[name].traces:
         assert not needs.keys().isdisjoint(trace.api_keys), trace
+        assert trace.is_record is ("RECORD" in trace.what)
     for line in TASKS[name].prints:
         _, value = line.split(" ", 1)
         if value.startswith("RECORD"):
