@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any
 
 from fixtures.artefacts.schema_jars import api_catalogue
-from fixtures.errors import ArtefactUnavailable
 from reference_model.clients.rules.moves import History, Move
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.profiles.known_apis import label_of
@@ -43,30 +42,13 @@ MAX_MS = 5000
 
 
 def contradictions(recording: Recording) -> list[str]:
-    """Return what a broker did against its own word, one sentence for each act.
-
-    Return nothing if the schemas are missing.
-    """
-    try:
-        faults = chain(refused_though_listed(recording), _open_transactions(recording), _lost(recording))
-        return list(dict.fromkeys(faults))
-    except ArtefactUnavailable:
-        return []
+    """Return what a broker did against its own word, one sentence for each act."""
+    faults = chain(refused_though_listed(recording), _open_transactions(recording), _lost(recording))
+    return list(dict.fromkeys(faults))
 
 
-def refused_though_listed(recording: Recording) -> list[str]:
-    """Return the requests that a broker refused although its table lists them, one sentence for each.
-
-    Return nothing if the schemas are missing.
-    """
-    try:
-        return list(_refused(recording))
-    except ArtefactUnavailable:
-        return []
-
-
-def _refused(recording: Recording) -> Iterator[str]:
-    """Yield requests that the broker's table lists, and that it refuses."""
+def refused_though_listed(recording: Recording) -> Iterator[str]:
+    """Yield the requests that a broker refused although its table lists them, one sentence for each."""
     history = History(recording)
     for move in history.moves:
         if _is_listed(move) and ErrorCode.UNSUPPORTED_VERSION in _codes(move.request):

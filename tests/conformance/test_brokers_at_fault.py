@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from clauses.operations import NEWEST_VERSIONS
-from conformance.assertions import brokers_at_fault as module
 from conformance.assertions.brokers_at_fault import (
     MAX_MS,
     MAY_WAIT,
@@ -26,7 +25,6 @@ from conformance.operations.test_operations import client_operates
 from fixtures.client.addresses import Address
 from fixtures.client.running_broker import RunningBroker
 from fixtures.client_processes.driver_process import DriverResult
-from fixtures.errors import ArtefactUnavailable
 from fixtures.recording_proxy.recorded_trial import TriedPlay
 from fixtures.registry.clients import Client, select_clients
 from fixtures.registry.targets import select_targets
@@ -158,14 +156,6 @@ def test_contradiction_is_found(recording: Recording, what: str) -> None:
 )
 def test_right_broker_contradicts_nothing(recording: Recording) -> None:
     assert contradictions(recording) == []
-
-
-def test_nothing_is_found_without_the_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
-        raise ArtefactUnavailable("no jar")
-
-    monkeypatch.setattr(module, "api_catalogue", missing)
-    assert contradictions(seen(REFUSED)) == []
 
 
 SLOW = MAX_MS + 1000
