@@ -14,6 +14,7 @@ from conformance.commands.command_list import COMMANDS, GROUPS
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from reports.command_line.distribution import suite_version
+from reports.command_line.extras import check_extra
 from reports.command_line.suite_command import SuiteCommand, check_working_folder
 
 
@@ -41,11 +42,18 @@ class Commands(SuiteCommand, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; an unknown name is an error with the nearest ones."""
+        """Return the command that the arguments name; an unknown name is an error with the nearest ones.
+
+        Raises:
+            MissingExtra: the command can do nothing with what is installed.
+        """
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = " or ".join(get_close_matches(args[0], COMMANDS, n=2))
             hint = f" Did you mean {near}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
+        # Before its import, which fails without them.
+        for extra in COMMANDS[args[0]].extras if args[0] in COMMANDS else ():
+            check_extra(extra, args[0])
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _check_given_once(click.Context(command, ctx, name, **command.context_settings), rest)

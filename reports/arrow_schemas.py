@@ -1,13 +1,11 @@
 """Arrow schemas of record tables, a run's header and the roll-up's tables.
 
-The rows of a record table are also written as Parquet here. To Arrow, the values of a dictionary column are plain
-strings, so rows are easy to build. Only the Parquet file is dictionary-encoded, and every reader decodes it
-transparently.
+To Arrow, the values of a dictionary column are plain strings, so rows are easy to build. Only the Parquet file is
+dictionary-encoded, and every reader decodes it transparently.
 """
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
@@ -18,7 +16,6 @@ from types import MappingProxyType
 from typing import Any, get_args, get_origin
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from reports.record_columns import Column, ColumnType
 from reports.run_schema import resolved, run_schema
@@ -137,11 +134,3 @@ def has_columns(schema: pa.Schema, fields: Sequence[Column]) -> bool:
     return Counter((field.name, field.type) for field in known) == Counter(
         (field.name, field.type) for field in expected
     )
-
-
-def parquet_of(rows: Sequence[Mapping[str, Any]], fields: Sequence[Column]) -> bytes:
-    """Return rows of a record table as the content of a Parquet file."""
-    table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
-    data = io.BytesIO()
-    pq.write_table(table, data, use_dictionary=dictionary_columns(fields))
-    return data.getvalue()

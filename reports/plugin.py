@@ -8,7 +8,6 @@ import traceback
 import warnings
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
+from reports.command_line.extras import GRID, MissingExtra, check_extra
 from reports.command_line.job_log import commands_stopped
 from reports.records import VERDICTS_WITH_FAILURES, Verdict
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of, reason_of
@@ -252,8 +252,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if recorder.stopped:
         terminalreporter.write_line("the run was interrupted, so the grid will leave out its folder")
     else:
-        out = Path("report")
-        report_line = f"report:  kafka-conformance grid {folder} --out {out}"
-        if find_spec("pyspark") is None:
-            report_line = "report:  `kafka-conformance grid` needs the extra: pip install 'kafka-conformance[grid]'"
-        terminalreporter.write_line(report_line)
+        terminalreporter.write_line(f"report:  {_how_to_report(folder)}")
+
+
+def _how_to_report(folder: Path) -> str:
+    """Return the command that makes a grid of a run, or what has to be installed for it."""
+    try:
+        check_extra(GRID, "kafka-conformance grid")
+    except MissingExtra as missing:
+        return missing.message
+    return f"kafka-conformance grid {folder} --out report"

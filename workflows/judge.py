@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from conformance.commands.errors import USAGE_ERROR
+from clauses.exit_statuses import USAGE_ERROR
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.command_line.distribution import COMMIT_VARIABLE
 from reports.command_line.suite_command import SuiteCommand

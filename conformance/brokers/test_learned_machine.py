@@ -115,20 +115,21 @@ def learned_in_time(
     listening: Listening, model: Machine, extra_states: int, difference: MachineDifference | None
 ) -> Mapping[str, Any]:
     """Return the machine of a listener as the run keeps it; learning it may take `LEARNING_LIMIT_S`."""
-    # It imports AALpy, which takes a twentieth of a second, and only a target that differs is learned.
-    from conformance.learning.learner import NotLearned, learn_listener  # noqa: PLC0415
-
     end = time.monotonic() + LEARNING_LIMIT_S
 
-    def check(*_: object) -> None:
-        INTERRUPTS.check()
-        if time.monotonic() > end:
-            raise NotLearned(f"it took longer than {LEARNING_LIMIT_S:.0f} s")
-
-    listening.on_word = check
     try:
+        check_extra(LEARNING, "learning the machine of a target that differs")
+        # It imports AALpy, which takes a twentieth of a second, and only a target that differs is learned.
+        from conformance.learning.learner import NotLearned, learn_listener  # noqa: PLC0415
+
+        def check(*_: object) -> None:
+            INTERRUPTS.check()
+            if time.monotonic() > end:
+                raise NotLearned(f"it took longer than {LEARNING_LIMIT_S:.0f} s")
+
+        listening.on_word = check
         learned = learn_listener(listening, model, extra_states)
-    except HarnessError as error:
+    except (HarnessError, MissingExtra) as error:
         learned = Learned(
             target=listening.broker.target.id,
             listener=listening.broker.listener,

@@ -192,6 +192,7 @@ from reference_model.profiles.listeners import (
     UPSTREAM,
 )
 from reference_model.profiles.profile import Traits
+from reports.command_line.extras import LEARNING, MissingExtra, check_extra
 from reports.machines.learned import MAX_TEXT, Learned, MachineDifference, as_json
 from reports.machines.machine import Machine, Outputs, Word
 from reports.wording.escaping import printable

@@ -7,11 +7,8 @@ from contextlib import contextmanager
 
 import click
 
-from clauses.exit_statuses import NOT_JUDGED
+from clauses.exit_statuses import NOT_JUDGED, USAGE_ERROR
 from reports.wording.escaping import printable
-
-USAGE_ERROR = 4
-"""Pytest's exit status for an invalid command line."""
 
 
 class UnknownName(click.ClickException):

@@ -13,9 +13,12 @@ from types import ModuleType
 import click
 import pytest
 
-from conformance.commands.errors import USAGE_ERROR
+from clauses.exit_statuses import USAGE_ERROR
 from conformance.runs.run_identity import SUITE
+from reports.command_line.extras import REPORTS, check_extra
 
+ALLURE = "--alluredir"
+"""The option of Allure's plugin."""
 _WITH_ADDRESS = ("--bootstrap-server", "--bootstrap-controller", "--upstream")
 QUIET = ("--no-header", "-o", "verbosity_test_cases=-1")
 """Options with which pytest shows no versions and no names of modules: a symbol for each property is enough."""
@@ -106,6 +109,8 @@ def judge(arguments: tuple[str, ...]) -> None:
     kafka-conformance judge SASL_SSL://host:9094 --command-config client.properties
     kafka-conformance judge --client-cmd './my-client {bootstrap} {timeout}'
     """  # noqa: D301 - click wants the character, not a backslash
+    if any(argument.partition("=")[0] == ALLURE for argument in arguments):
+        check_extra(REPORTS, f"judge {ALLURE}")
     options = pytest_arguments(arguments, here=Path.cwd())
     # Pytest rewrites what its plugins import afterwards, and where it cannot keep the result, that takes 0.7 s at each
     # start.

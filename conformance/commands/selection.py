@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
+from conformance.runs.needed_extras import check_targets_can_start
 from fixtures.client.addresses import Address, parse_address, parse_addresses
 from fixtures.client.command_config import COMMAND_CONFIG_HELP
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
@@ -68,11 +69,19 @@ def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
     Raises:
         UnknownName: a pattern matches nothing, or `like` is no release or is about none of the targets.
         InvalidFile: a file of the registry does not follow its schema.
+        MissingExtra: a target cannot be started with what is installed.
     """
     with reported_as(InvalidFile, InvalidTargetFile), reported_as(UnknownName, UnknownTarget):
         targets = targets_named(patterns, like=like)
         check_like(like, targets)
-        return targets
+    check_targets_can_start(_command(), targets)
+    return targets
+
+
+def _command() -> str:
+    """Return the name of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return str(context.info_name) if context else "this"
 
 
 def selected_target(pattern: str) -> Target:

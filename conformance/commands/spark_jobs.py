@@ -7,10 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
-
-import click
 
 from clauses.exit_statuses import NOT_JUDGED
 from conformance.commands.output_console import status_line
@@ -18,32 +15,17 @@ from fixtures.cleanup.ending_signals import interrupts_held_back
 from fixtures.cleanup.removal import kill_process_group
 from fixtures.cleanup.temporary_folder import temporary_folder
 from fixtures.cleanup.watchdog import watchdog
+from reports.command_line.extras import GRID, check_extra
 from wire.request_log_counts import LogCounts
 
 _PACKAGES_FOLDER = Path(__file__).parents[2]
-REQUIRED = ("numpy", "pandas", "pyspark")
-
-
-class NotInstalled(click.ClickException):
-    """Packages are missing that only the extra `grid` installs."""
-
-    exit_code = click.UsageError.exit_code
 
 
 def spark_job(name: str, *arguments: str) -> list[str]:
     """Return the command line of a program of `spark_aggregation`.
 
     It is a separate process because it starts a JVM; on a cluster it is submitted instead.
-
-    Raises:
-        NotInstalled: the packages that it needs are not installed.
     """
-    missing = [package for package in REQUIRED if find_spec(package) is None]
-    if missing:
-        raise NotInstalled(
-            f"this command needs {', '.join(missing)}, which judging does not; to install what is missing: "
-            f"{sys.executable} -m pip install 'kafka-conformance[grid]'"
-        )
     return [sys.executable, "-m", f"spark_aggregation.{name}", *arguments]
 
 
@@ -109,9 +91,10 @@ def count_with_spark(uris: Sequence[str]) -> LogCounts:
     """Count the requests in request logs of brokers at any URI that Hadoop knows.
 
     Raises:
-        NotInstalled: packages are missing.
+        MissingExtra: packages are missing.
         SystemExit: the program failed, and has said why.
     """
+    check_extra(GRID, f"watch --request-log {uris[0]}")
     job = spark_job("request_logs_job", *uris)
     with status_line("reading with Spark"), running(job, stdout=subprocess.PIPE) as process:
         output, _ = process.communicate()
@@ -125,7 +108,6 @@ def pass_on(program: str, arguments: tuple[str, ...]) -> None:
     """Run a program of `spark_aggregation` with a user's arguments, and end with its exit status.
 
     Raises:
-        NotInstalled: packages are missing.
         SystemExit: always.
     """
     raise SystemExit(_status_at_end(spark_job(program, *arguments)))

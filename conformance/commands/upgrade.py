@@ -10,9 +10,9 @@ import click
 from conformance.commands.errors import InvalidFile, UnknownName, reported_as
 from conformance.commands.options import FOLDER, form_option
 from conformance.commands.output_console import output_console
-from conformance.commands.results import read_results
 from fixtures.registry.given_tables import given_table
 from reference_model.profiles.removals import InvalidTable
+from reports.command_line.extras import REPORTS, check_extra
 from reports.document.markdown_form import markdown
 from reports.document.terminal_form import show_document
 from reports.grid.grid_view import FoldedGrid
@@ -56,7 +56,7 @@ def upgrade(before: str, after: str | None, table: str | None, grid_folder: Path
         raise click.UsageError("give the newer release B, or --to with a table")
     with reported_as(UnknownName, UnknownRelease), reported_as(InvalidFile, InvalidTable):
         ends = ends_named(before, after or "") if table is None else with_given_table(before, given_table(table))
-    grid = None if grid_folder is None else FoldedGrid(read_results(grid_folder).grid)
+    grid = None if grid_folder is None else _grid_in(grid_folder)
     changes = upgrade_between(*ends, grid, stand_in_notes(before, *filter(None, [after])))
     if form == "json":
         click.echo(json.dumps(upgrade_document(changes), indent=1))
@@ -64,3 +64,16 @@ def upgrade(before: str, after: str | None, table: str | None, grid_folder: Path
         click.echo(markdown(upgrade_report(changes), level=2), nl=False)
     else:
         show_document(output_console(), upgrade_report(changes))
+
+
+def _grid_in(folder: Path) -> FoldedGrid:
+    """Read a grid.
+
+    Raises:
+        InvalidFile: there is none.
+        MissingExtra: what reads it is not installed.
+    """
+    check_extra(REPORTS, "upgrade --grid")
+    from conformance.commands.results import read_results  # noqa: PLC0415
+
+    return FoldedGrid(read_results(folder).grid)

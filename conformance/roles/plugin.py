@@ -29,14 +29,17 @@ from conformance.engine.planning import (
 from conformance.engine.pytest_reports import explain
 from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.roles.role_registry import EVERY_ROLE, role_of, role_of_run, roles_of
+from conformance.runs.needed_extras import check_clients_can_start, check_targets_can_start
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.listeners import judges_elsewhere, kind_of
+from fixtures.choosing.clients import CLIENTS
+from fixtures.choosing.listeners import TARGETS, judges_elsewhere, kind_of
 from fixtures.choosing.target_options import AUTO
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS, keep_exit_status
 from fixtures.errors import NoCredentials
 from fixtures.registry.baselines import InvalidBaseline
 from fixtures.run_size import Kind, tier_in, tier_name
+from reports.command_line.extras import MissingExtra
 from reports.plugin import RECORDER, clauses_of, show_by_verdict
 from reports.records import Verdict
 from reports.run.allure_results import label_result
@@ -79,7 +82,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Refuse a command line that asks for something that a role cannot judge."""
+    """Refuse a command line that asks for something that a role cannot judge, or that is not installed."""
+    try:
+        check_clients_can_start("judge", (each.client for each in session.config.stash[CLIENTS]))
+        check_targets_can_start("judge", (each.target for each in session.config.stash[TARGETS]))
+    except MissingExtra as error:
+        raise pytest.UsageError(error.message) from error
     for role in roles_of(session.config):
         role.refuse()
 

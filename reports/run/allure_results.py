@@ -1,28 +1,28 @@
 """Allure results: one per clause and target, with the smallest failure attached.
 
-Without Allure's `--alluredir` option every call here does nothing.
+Without Allure's `--alluredir` option, or without the extra `reports`, every call here does nothing.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import allure
-
 from clauses.catalogue import Clause, Level
 from reports.records import DUMP_FILE, FACTS_FILE, REPRODUCER_FILE
 from reports.run.failures import READS_FACTS, Failure, conversation_of, render_dump, render_facts, render_reproducer
 
-SEVERITIES = {
-    Level.MUST: allure.severity_level.CRITICAL,
-    Level.SHOULD: allure.severity_level.NORMAL,
-    Level.MAY: allure.severity_level.MINOR,
-    Level.PIN: allure.severity_level.MINOR,
-}
+try:
+    import allure
+except ModuleNotFoundError:
+    allure = None  # type: ignore[assignment]
+
+SEVERITIES = {Level.MUST: "critical", Level.SHOULD: "normal", Level.MAY: "minor", Level.PIN: "minor"}
 
 
 def label_result(clause: Clause, target: str) -> None:
     """Label the running test with its clause and target."""
+    if allure is None:
+        return
     label: Any = allure.dynamic
     label.title(f"{clause.id} on {target}")
     label.tag(clause.id, clause.level.value)
@@ -32,6 +32,8 @@ def label_result(clause: Clause, target: str) -> None:
 
 def attach_failure(failure: Failure) -> None:
     """Attach the hex dump, the drawn values, and the reproducer script with `failure.json` if it reads that file."""
+    if allure is None:
+        return
     text = allure.attachment_type.TEXT
     conversation = conversation_of(failure)
     dump = render_dump(conversation)

@@ -28,6 +28,7 @@ from clauses.catalogue import Catalogue, Clause
 from reports.command_line.distribution import suite_commit, suite_version
 from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RECORD_SCHEMA_VERSION
+from reports.run.parquet_part import parquet_of
 from reports.run_folders.hash_list import WrittenFiles
 
 ROWS_PER_PART = 20_000
@@ -91,10 +92,6 @@ class PartWriter:
         """Write the rows added since the last flush, if any."""
         if not self._rows:
             return
-        # It takes more than a tenth of a second; and while NumPy, which it imports, is there, Hypothesis seeds it for
-        # each example.
-        from reports.arrow_schemas import parquet_of  # noqa: PLC0415
-
         data = parquet_of(self._rows, self._fields)
         self._files.write(f"{self._table}/part-{self._parts:05}.parquet", data)
         self._parts += 1
@@ -191,7 +188,6 @@ def load() -> float:
 
 
 def _reason(error: OSError) -> str:
-    # Arrow puts sentences of its own around the system's.
     return str(error) if error.errno is None else os.strerror(error.errno)
 
 

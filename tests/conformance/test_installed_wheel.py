@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 from reports.run.run_writer import code_sha256
 from tests.conformance.suite_runs import REPOSITORY
+from tests.missing_packages import packages_needed
 
 pytestmark = pytest.mark.slow
 
@@ -59,18 +60,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
-def environment(folder: Path, wheel: Path, requirements: str) -> Path:
-    """Return the programs of a new environment with the wheel and the packages of a requirements file.
+def pinned_in(requirements: str) -> list[str]:
+    """Return the packages that a requirements file pins for this machine."""
+    lines = (REPOSITORY / "requirements" / requirements).read_text("utf-8").splitlines()
+    pinned = [Requirement(line.rstrip(" \\")) for line in lines if line[:1].isalnum()]
+    return [each.name for each in pinned if each.marker is None or each.marker.evaluate()]
+
+
+def environment(folder: Path, wheel: Path, requirements: Iterable[str]) -> Path:
+    """Return the programs of a new environment with the wheel and some packages.
 
     Installing the packages takes a minute, so the files of those that run this test are linked.
     """
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    for line in (REPOSITORY / "requirements" / requirements).read_text("utf-8").splitlines():
-        if line[:1].isalnum():
-            needed = Requirement(line.rstrip(" \\"))
-            if needed.marker is None or needed.marker.evaluate():
-                link_distribution(needed.name, packages)
+    for name in requirements:
+        link_distribution(name, packages)
     for name in THEIRS:
         (packages / f"{name}.py").write_text("ours = False\n", encoding="utf-8")
     pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
@@ -92,13 +97,20 @@ def link_distribution(name: str, packages: Path) -> None:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
     """The programs of an environment that can also make grids."""
-    return environment(tmp_path_factory.mktemp("installed"), wheel, "run.txt")
+    return environment(tmp_path_factory.mktemp("installed"), wheel, pinned_in("run.txt"))
 
 
 @pytest.fixture(scope="module")
 def few_programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
-    """The programs of an environment that has only what judging needs."""
-    return environment(tmp_path_factory.mktemp("judging"), wheel, "judge.txt")
+    """The programs of an environment without Spark and pandas."""
+    return environment(tmp_path_factory.mktemp("judging"), wheel, pinned_in("judge.txt"))
+
+
+@pytest.fixture(scope="module")
+def fewest_programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment without any extra, as `pip install kafka-conformance` makes it."""
+    packages = packages_needed("kafka-conformance") - {"kafka-conformance"}
+    return environment(tmp_path_factory.mktemp("bare"), wheel, packages)
 
 
 @pytest.fixture
@@ -142,13 +154,13 @@ def test_wheel_brings_one_name(wheel: Path, few_programs: Path, project: Path) -
     run(few_programs / "python", "-P", "-c", imports, cwd=project)
 
 
-def test_wheel_judges_a_broker_from_any_folder(few_programs: Path, project: Path) -> None:
+def test_wheel_without_extras_judges_a_broker_from_any_folder(fewest_programs: Path, project: Path) -> None:
     """Every planned cell is judged, all files are written to the current folder, and the code is the repository's."""
-    installed = files_of(few_programs.parent)
-    command = few_programs / "kafka-conformance"
-    with reference_broker(few_programs, project) as address:
+    installed = files_of(fewest_programs.parent)
+    command = fewest_programs / "kafka-conformance"
+    with reference_broker(fewest_programs, project) as address:
         printed = run(command, "judge", address, "--tier", "smoke", cwd=project)
-    assert files_of(few_programs.parent) == installed
+    assert files_of(fewest_programs.parent) == installed
     (folder,) = (project / "runs").iterdir()
     header = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert f"records: runs/{folder.name}" in printed
@@ -156,14 +168,31 @@ def test_wheel_judges_a_broker_from_any_folder(few_programs: Path, project: Path
     assert header["suite"]["code_sha256"] == code_sha256()
 
 
-def test_grid_says_what_to_install(few_programs: Path, project: Path) -> None:
-    """Without Spark there is one sentence and the status of wrong usage."""
-    printed = run(
-        *(few_programs / "kafka-conformance", "grid", "runs", "--out", "report"),
-        cwd=project,
-        status=2,
-    )
-    assert printed.startswith("Error: this command needs numpy, pandas, pyspark, ")
+def test_wheel_without_extras_finds_a_planted_defect_again(fewest_programs: Path, project: Path) -> None:
+    """The failure has its bytes as text, script and capture, and is judged again."""
+    command = fewest_programs / "kafka-conformance"
+    only = ("--tier", "smoke", "--listener", "plaintext", "-k", "tags_in_answers_ascend")
+    run(command, "judge", "reference+tags-descend", *only, cwd=project, status=1)
+    (failure,) = project.glob("runs/*/failures/*")
+    assert {"reproducer.py", "exchange.pcap"} <= {path.name for path in failure.iterdir()}
+    assert "still fails" in run(command, "replay", failure, cwd=project, status=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        ("judge apache-kafka-4.4.0", "releases"),
+        ("judge --client kafka-python-3.0.12", "releases"),
+        ("start apache-kafka-4.4.0", "releases"),
+        ("learn reference", "learning"),
+        ("summary runs", "reports"),
+        ("grid runs", "grid"),
+    ],
+)
+def test_missing_extra_names_itself(arguments: str, extra: str, fewest_programs: Path, project: Path) -> None:
+    printed = run(fewest_programs / "kafka-conformance", *arguments.split(), cwd=project, status=4)
+    subject = arguments.removesuffix(" runs").removesuffix(" reference")
+    assert printed.startswith(f"Error: {subject} needs kafka-conformance[{extra}]: ")
     assert printed.count("\n") == 1
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fixtures.cleanup.unwaited_threads import UnwaitedThreads
 from reference_model.profiles.known_apis import known_apis
+from reports.command_line.extras import REPORTS, check_extra
 from reports.wording.escaping import cut, one_line
 from reports.wording.verdict_labels import some_of
 from upgrade.prediction.observed_requests import ClientIdentity, ObservedRequests, UnusableSource
@@ -202,6 +203,7 @@ def _fetched(address: str) -> Iterator[bytes]:
         OSError: there is none.
         ValueError: it is too large or too slow; to be read after the address.
     """
+    check_extra(REPORTS, "watch with the address of metrics")
     # It takes a twentieth of a second, and files are read without it.
     import requests  # noqa: PLC0415
 

@@ -12,8 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-
+from reports.command_line.extras import REPORTS, check_extra
 from upgrade.prediction.observed_requests import (
     ClientIdentity,
     ObservedRequests,
@@ -293,5 +292,8 @@ def _opened(path: Path) -> IO[bytes]:
     compression = _compression(path)
     if compression is None:
         return path.open("rb")
+    check_extra(REPORTS, f"watch with the compressed request log {path}")
+    import pyarrow as pa  # noqa: PLC0415
+
     opened: IO[bytes] = pa.input_stream(str(path), compression=compression)
     return opened

@@ -16,9 +16,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from clauses.exit_statuses import USAGE_ERROR
 from conformance import __main__ as console_script
-from conformance.commands import errors, site, spark_jobs, start, verify, watch
 from conformance.commands import grid as grid_command
+from conformance.commands import site, spark_jobs, start, verify, watch
 from reports.command_line.suite_command import DISK_FAULTS
 from spark_aggregation import job, rejudge_job, request_logs_job
 
@@ -77,7 +78,7 @@ def test_fault_of_a_disk_blames_no_grid(number: int, tmp_path: Path, monkeypatch
     damaged one."""
     (tmp_path / "tables" / "cells.parquet").mkdir(parents=True)
     commands = (["verify", str(tmp_path), str(tmp_path)], ["site", str(tmp_path)])
-    for raised, status in ((OSError(number, ""), 10), (ValueError(), errors.USAGE_ERROR)):
+    for raised, status in ((OSError(number, ""), 10), (ValueError(), USAGE_ERROR)):
         fault = Mock(side_effect=raised)
         monkeypatch.setattr(verify, "differing_files", fault)
         monkeypatch.setattr(site, "read_tables", fault)

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from clauses.exit_statuses import USAGE_ERROR
 from conformance.__main__ import main
-from conformance.commands import spark_jobs
 from conformance.commands.judge import QUIET, WrongArguments, pytest_arguments
 from conformance.commands.suite_options import nearest_options, suite_options
 from conformance.runs.run_identity import SUITE
 from tests.broken_run_folders import NOT_UTF8
 from tests.conformance.suite_runs import REPOSITORY
+from tests.missing_packages import without_packages
 
 HERE = Path("/somewhere")
 
@@ -153,14 +154,21 @@ def test_error_is_one_sentence(arguments: list[str], status: int, message: str, 
     ids=["grid", "rejudge"],
 )
 def test_missing_spark_is_one_sentence(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra `grid`, the command ends as for wrong usage and says what to install."""
-    monkeypatch.setattr(spark_jobs, "REQUIRED", ("click", "not-installed"))
+    """Without the extra `grid`, the command says what to install."""
+    without_packages(monkeypatch, "pyspark")
     ended = CliRunner().invoke(main, arguments)
-    assert ended.exit_code == 2
+    assert ended.exit_code == USAGE_ERROR
     assert ended.output == (
-        "Error: this command needs not-installed, which judging does not; to install what is missing: "
+        f"Error: {arguments[0]} needs kafka-conformance[grid]: "
         f"{sys.executable} -m pip install 'kafka-conformance[grid]'\n"
     )
+
+
+def test_missing_allure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_packages(monkeypatch, "allure-pytest")
+    ended = CliRunner().invoke(main, ["judge", "reference", "--alluredir=results"])
+    assert ended.exit_code == USAGE_ERROR
+    assert ended.output.startswith("Error: judge --alluredir needs kafka-conformance[reports]: ")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis.errors import UnsatisfiedAssumption
 
+from clauses.exit_statuses import USAGE_ERROR
 from conformance.assertions.items import Item
-from conformance.commands.errors import USAGE_ERROR
 from conformance.commands.replay import NoLongerApplies, replay, still_fails
 from conformance.failures.stored_failures import read_failure
 from conformance.mutation import properties as mutation_properties

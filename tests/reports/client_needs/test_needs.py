@@ -9,7 +9,7 @@ import pytest
 
 from reports.client_needs.needs import ApiNeeds, Edge
 from reports.client_needs.needs_document import needs_document
-from reports.client_needs.needs_json import InvalidNeeds, as_json, read_needs
+from reports.client_needs.needs_json import MEASURED, InvalidNeeds, as_json, measured_clients, read_needs
 from reports.document.markdown_form import markdown
 from tests.reports.client_needs.measured import FETCH, HUNGRY, JOIN_GROUP, METADATA, MODEST, PRODUCE, UNSTABLE
 
@@ -109,3 +109,7 @@ def test_need_that_operations_share_is_one_entry() -> None:
     metadata, produce, _ = HUNGRY.operations
     twice = replace(HUNGRY, operations=(produce, replace(produce, operation="consume"), metadata))
     assert "- produce, consume: **JoinGroup v1**: it never sends this API" in markdown(needs_document([twice]))
+
+
+def test_what_is_measured_follows_the_schema() -> None:
+    assert read_needs(MEASURED.read_bytes(), MEASURED.name) == measured_clients()
