@@ -1,4 +1,4 @@
-"""Checks that tag, version and changelog agree, and writes release notes.
+"""Checks that tag, version, changelog and address agree; writes release notes.
 
 python -m workflows.release v0.1.0 --notes notes.md
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from reports.command_line.suite_command import CannotWork, SuiteCommand
+from workflows.documents.project_address import PLACEHOLDER, project_repository
 
 REPOSITORY = Path(__file__).parent.parent
 _HEADING = re.compile(r"^## (?P<version>\S+)(?: \((?P<date>.+)\))?$", re.MULTILINE)
@@ -49,6 +50,11 @@ def main(tag: str, notes: Path) -> None:
     version = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     if tag != f"v{version}":
         raise CannotWork(f"the tag is {tag}, and the version in pyproject.toml {version}")
+    if PLACEHOLDER in project_repository():
+        raise CannotWork(
+            f"[project.urls] in pyproject.toml has {PLACEHOLDER}: write who owns the repository there, and run "
+            "`python -m workflows.documents`"
+        )
     changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     notes.write_text(notes_of(version, changelog), encoding="utf-8")
 

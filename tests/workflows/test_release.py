@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from reports.command_line.suite_command import CannotWork
 from tests.conformance.suite_runs import REPOSITORY
+from workflows import release
+from workflows.documents.project_address import PLACEHOLDER
 from workflows.release import main, notes_of, version_in
 
 VERSION = version_in((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -35,13 +37,21 @@ def test_changelog_that_is_not_ready_ends_the_release(changelog: str, message: s
         notes_of("1.0.0", changelog)
 
 
-def test_another_tag_ends_the_release(tmp_path: Path) -> None:
-    """The tag has to be the version, and this repository is ready for its own."""
+def test_another_tag_ends_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tag has to be the version, and this repository is ready for its own but for who owns it."""
+    monkeypatch.setattr(release, "project_repository", lambda: "somebody/kafka-conformance")
     notes = tmp_path / "notes.md"
     refused = CliRunner().invoke(main, ["v0.0.1", "--notes", str(notes)])
     assert (refused.exit_code, notes.exists()) == (10, False)
     assert CliRunner().invoke(main, [f"v{VERSION}", "--notes", str(notes)]).exit_code == 0
     assert notes.read_text(encoding="utf-8").strip()
+
+
+def test_address_that_names_nobody_ends_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "project_repository", lambda: f"{PLACEHOLDER}/kafka-conformance")
+    refused = CliRunner().invoke(main, [f"v{VERSION}", "--notes", str(tmp_path / "notes.md")])
+    assert refused.exit_code == 10
+    assert refused.output.startswith("Error: [project.urls] in pyproject.toml has OWNER: write who owns the repository")
 
 
 def test_readme_says_which_version_it_is() -> None:

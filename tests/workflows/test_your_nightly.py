@@ -27,10 +27,11 @@ from tests.workflows.test_workflow_files import (
     steps_with_expressions,
     unpinned,
 )
+from workflows.documents.project_address import project_repository
 
 DOCUMENTS = [REPOSITORY / "docs" / name for name in ("your-nightly.md", "judge-your-broker.md")]
 NIGHTLY = DOCUMENTS[0]
-ACTION = "OWNER/kafka-conformance@"
+ACTION = f"{project_repository()}@"
 _YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _USES = re.compile(r"uses: ([^\s@.]\S*)@(\S+ # \S+)")
 WRITES = {

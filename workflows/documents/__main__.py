@@ -1,6 +1,6 @@
-"""Writes every document that follows from code.
+"""Writes every document that follows from code, and the project's address.
 
-Run `python -m workflows.documents`. A test fails if a document is out of date.
+Run `python -m workflows.documents`; the address goes into all documents. A test fails if a document is out of date.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import click
 
 from reports.command_line.suite_command import SuiteCommand
 from workflows.documents.command_contract import command_contract
+from workflows.documents.project_address import addressed_documents, project_repository, with_address
 from workflows.documents.records_schema import records_schema
 from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
 from workflows.documents.specification import specification
@@ -40,6 +41,9 @@ def main() -> None:
     """Write the documents that follow from code."""
     for name in DOCUMENTS:
         (REPOSITORY / name).write_text(document(name), encoding="utf-8")
+    for path in addressed_documents():
+        text = path.read_text(encoding="utf-8")
+        path.write_text(with_address(text, project_repository()), encoding="utf-8")
 
 
 if __name__ == "__main__":
