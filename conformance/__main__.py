@@ -10,12 +10,14 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.command_list import COMMANDS, GROUPS
+from conformance.commands.command_list import COMMANDS, GROUPS, MAINTENANCE
 from fixtures.cleanup.confinement import kept_from_others
 from fixtures.cleanup.ending_signals import INTERRUPTS
 from reports.command_line.distribution import suite_version
 from reports.command_line.extras import check_extra
 from reports.command_line.suite_command import SuiteCommand, check_working_folder
+
+HELP_ALL = "--help-all"
 
 
 class Commands(SuiteCommand, click.Group):
@@ -27,9 +29,10 @@ class Commands(SuiteCommand, click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in groups, each with its complete first sentence."""
-        for title, listed in GROUPS.items():
+        listing = [title for title in GROUPS if title != MAINTENANCE or ctx.meta.get(HELP_ALL)]
+        for title in listing:
             with formatter.section(title):
-                formatter.write_dl([(name, each.summary) for name, each in listed.items()])
+                formatter.write_dl([(name, each.summary) for name, each in GROUPS[title].items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command; None if there is no such command."""
@@ -82,8 +85,22 @@ def _check_given_once(ctx: click.Context, arguments: Sequence[str]) -> None:
             ctx.fail(f"{option.opts[0]} is given {times} times: give it once{commas}")
 
 
+def _show_complete_help(ctx: click.Context) -> None:
+    ctx.meta[HELP_ALL] = True
+    click.echo(ctx.get_help())
+    ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(suite_version())
+@click.option(
+    HELP_ALL,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, asked: _show_complete_help(ctx) if asked else None,
+    help="Show this message with the commands that maintain the suite.",
+)
 def main() -> None:
     """Judge how well Kafka brokers, proxies and clients conform to the ApiVersions handshake.
 

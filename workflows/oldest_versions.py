@@ -210,7 +210,15 @@ def document_of(found: Sequence[Oldest], commit: str | None, day: date) -> Docum
     return Document(
         title="The oldest version of each library that works",
         blocks=(
-            Sentence((f"Measured on {day}", f" at commit {commit[:12]}" if commit else "", " by ", Code(command), ".")),
+            Sentence(
+                (
+                    f"For operators: which version of a library still works with a release. Measured on {day}",
+                    f" at commit {commit[:12]}" if commit else "",
+                    " by ",
+                    Code(command),
+                    ".",
+                )
+            ),
             Sentence(
                 f"A version works if {', '.join(TRIED[:-1])} and {TRIED[-1]} do, and if what is to be compressed is. The "
                 f"versions are those of which PyPI has a wheel for Python {OWN_PYTHON}, which measured. Between one that fails and "

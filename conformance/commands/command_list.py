@@ -11,6 +11,9 @@ from typing import NamedTuple
 from proposals import proposed_commands, united
 from reports.command_line.extras import GRID, LEARNING, RELEASES, REPORTS
 
+MAINTENANCE = "Maintain the suite"
+"""The group that only `--help-all` lists."""
+
 
 class ListedCommand(NamedTuple):
     """Where a command is, and its line in the help.
@@ -48,6 +51,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "summary": _listed("summary", "Show on one page what a run or a grid found.", REPORTS),
         "diff": _listed("diff", "Show what changed from run or grid A to B.", REPORTS),
         "upgrade": _listed("upgrade", "Show what changes from release A of Apache Kafka to B."),
+        "expectations": _listed("expectations", "Print declarations for the violations that a run saw.", REPORTS),
         "explain": _listed("explain", "Show a clause, its source, properties and defects."),
         "clauses": _listed("clauses", "List the clauses in the catalogue."),
         "targets": _listed("targets", "List the targets that --broker accepts."),
@@ -67,10 +71,9 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "roll-up": _listed("roll_up", "Roll up runs into the tables of a grid, without its pages.", GRID),
         "py-files": _listed("py_files", "Write the files that spark-submit needs for the roll-up."),
     },
-    "Maintain the suite": {
+    MAINTENANCE: {
         "mutation": _listed("mutation", "Check that the suite finds every planted defect.", REPORTS),
         "corpus": _listed("corpus", "Maintain the stored inputs that the deep tier replays."),
-        "expectations": _listed("expectations", "Print declarations for the violations that a run saw.", REPORTS),
         "pin-artefacts": _listed("pin_artefacts", "Write the hashes of a target's artefacts to its file.", RELEASES),
         "record-tables": _listed("record_tables", "Record what releases advertise, for the reference model.", RELEASES),
         **{name: ListedCommand(*each) for name, each in proposed_commands().items()},

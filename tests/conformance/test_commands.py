@@ -19,7 +19,7 @@ import kafka_conformance
 from clauses.catalogue import catalogue
 from clauses.exit_statuses import INTERRUPTED
 from conformance.__main__ import main
-from conformance.commands.command_list import COMMANDS, GROUPS
+from conformance.commands.command_list import COMMANDS, GROUPS, MAINTENANCE
 from fixtures.cleanup.ending_signals import ENDING_SIGNALS, INTERRUPTS
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import load_targets
@@ -156,13 +156,20 @@ def test_command_is_found_under_its_name(name: str) -> None:
 
 def test_help_lists_every_command_in_a_group() -> None:
     """The help has the groups, and a command's first sentence on one line, which is not cut."""
-    printed = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    printed = CliRunner().invoke(main, ["--help-all"], terminal_width=80).output
     assert [f"{group}:" for group in GROUPS] == [
         line for line in printed.splitlines() if line.endswith(":") and line != "Options:"
     ]
     assert printed.count("\n  judge ") == 1
     assert "..." not in printed.partition("Options:")[2]
     assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_first_help_leaves_out_what_maintains_the_suite() -> None:
+    printed = CliRunner().invoke(main, ["--help"]).output
+    assert MAINTENANCE not in printed
+    assert "\n  mutation " not in printed
+    assert "--help-all" in printed
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ A command that cannot run here must exist, with the options that the document na
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -29,6 +30,10 @@ from tests.documents.documents import (
 )
 
 TIME_LIMIT_S = 300
+README = DOCUMENTS[0]
+PAGES_OF_READERS = tuple(sorted((REPOSITORY / "docs").glob("for-*.md")))
+MAX_LINES, COLUMNS = 100, 120
+"""Two screens."""
 CACHES = shutil.ignore_patterns(*(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__"))
 TOP_FOLDERS_NOT_COPIED = {"dist", "report", "runs", "tests"}
 SLOWEST = (
@@ -127,11 +132,34 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in anchors_of(linked.read_text(encoding="utf-8")), link
 
 
-def test_every_document_is_linked_from_the_readme() -> None:
-    """The README links to every other document, or to the folder that has it."""
-    readme = DOCUMENTS[0].read_text(encoding="utf-8")
-    linked = {(REPOSITORY / link.partition("#")[0]).resolve() for link in links_of(readme)}
-    assert [name_of(path) for path in DOCUMENTS[1:] if not linked & {path, *path.parents}] == []
+def linked_from(page: Path) -> set[Path]:
+    """Return the files and folders that a document links to."""
+    links = links_of(page.read_text(encoding="utf-8"))
+    return {(page.parent / link.partition("#")[0]).resolve() for link in links}
+
+
+def test_readme_leads_to_the_page_of_each_reader() -> None:
+    assert linked_from(README) >= {*PAGES_OF_READERS}
+
+
+def test_every_document_is_linked_from_the_readme_or_from_the_page_of_a_reader() -> None:
+    """A page of a reader links to it, or to the folder that has it."""
+    linked = {path for page in (README, *PAGES_OF_READERS) for path in linked_from(page)} | {README}
+    assert [name_of(path) for path in DOCUMENTS if not linked & {path, *path.parents}] == []
+
+
+@pytest.mark.parametrize("page", PAGES_OF_READERS, ids=name_of)
+def test_page_of_a_reader_has_at_most_two_screens(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert sum(max(1, math.ceil(len(line) / COLUMNS)) for line in lines) <= MAX_LINES
+
+
+@all_documents
+def test_document_says_first_what_it_is_for(document: Path) -> None:
+    """After the title there is a sentence: no table, no heading, no code, and not where the page comes from."""
+    _, *lines = document.read_text(encoding="utf-8").splitlines()
+    first = next(filter(None, lines))
+    assert not first.startswith(("#", "|", "```", "- ", "Generated ", "Made "))
 
 
 @pytest.mark.parametrize(

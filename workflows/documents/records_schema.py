@@ -16,7 +16,7 @@ from workflows.documents.reference_lists import table
 
 _BEGINNING = f"""# Records schema
 
-Made by `python -m workflows.documents`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+What a run folder and the tables of a grid consist of, for programs that read them. `python -m workflows.documents` generates it. Record schema version: {RECORD_SCHEMA_VERSION}.
 
 One run is one folder:
 
