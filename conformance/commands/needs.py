@@ -110,8 +110,11 @@ def needs(
             *_with_scripted([each for each in chosen if each not in with_release], commands, pool, operations, jobs),
             *_with_release(with_release, broker, commands, pool, operations, jobs),
         ]
-    document = needs_document(measured)
-    content = json.dumps(as_json(measured), indent=1)
+    with_operations = [each for each in measured if each.operations]
+    if not with_operations:
+        raise CouldNotTell("no operation was tried")
+    document = needs_document(with_operations)
+    content = json.dumps(as_json(with_operations), indent=1)
     if folder is not None:
         (folder / "needs.json").write_text(f"{content}\n", encoding="utf-8")
         (folder / "needs.md").write_text(markdown(document), encoding="utf-8")
@@ -122,7 +125,8 @@ def needs(
         click.echo(markdown(document), nl=False)
     else:
         show_document(output_console(), document)
-    if any(operation.inconclusive for each in measured for operation in each.operations):
+    is_whole = len(with_operations) == len(measured)
+    if not is_whole or any(operation.inconclusive for each in measured for operation in each.operations):
         raise SystemExit(NOT_JUDGED)
 
 
@@ -220,8 +224,6 @@ def _measured(client: Client, bench: Bench, operations: Sequence[str], jobs: int
                 problem = str(error)
         if problem:
             click.echo(printable(f"{client.id}: {name}: {problem}"), err=True)
-    if not found:
-        raise CouldNotTell(f"{client.id} has no operation that was tried")
     software_name, software_version = _software(bench)
     return ClientNeeds(
         client=client.id,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +15,9 @@ from click.testing import CliRunner
 from conformance.commands.needs import needs
 from fixtures.errors import HarnessError
 from fixtures.registry.targets import Target
+from fixtures.scripted_broker.playing import Play
+from tests.conformance.client_plays import WELL
+from tests.reference_model.clients.recordings import recorded
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,29 @@ def test_release_at_an_older_level_is_started_as_such(monkeypatch: pytest.Monkey
         10,
         "Error: apache-kafka-4.4.0-at-3.9 is not started in a test\n",
     )
+
+
+class LackingPool:
+    """Takes the place of processes: every command has no such operation."""
+
+    def __init__(self, _: int) -> None: ...
+
+    def submit(self, *_: Any) -> Future[Play]:
+        """Return what became of it."""
+        done: Future[Play] = Future()
+        done.set_result(Play(recording=recorded(), result=replace(WELL, outcome=None, exit_status=89)))
+        return done
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def test_command_without_the_operation_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.commands.needs.PlayPool", LackingPool)
+    result = CliRunner().invoke(needs, ["--client-cmd", "prog {operation} {bootstrap}", "--scripted"])
+    assert (result.exit_code, result.stdout) == (10, "")
+    assert "prog: metadata: the command says that it has no such operation, with exit status 89" in result.stderr
+    assert result.stderr.endswith("Error: no operation was tried\n")
 
 
 @pytest.mark.slow
