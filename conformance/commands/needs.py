@@ -27,9 +27,10 @@ from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, PlayPool
 from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.version_tables import ranges_of
-from reports.client_needs.needs import ClientNeeds, OperationNeeds
+from reports.client_needs.agreement import NotComparable, agreement_of, check_comparable
+from reports.client_needs.needs import SCRIPTED, ClientNeeds, OperationNeeds
 from reports.client_needs.needs_document import needs_document
-from reports.client_needs.needs_json import as_json
+from reports.client_needs.needs_json import InvalidNeeds, as_json, read_needs
 from reports.document.markdown_form import markdown
 from reports.document.terminal_form import show_document
 from reports.site.document_page import write_document_page
@@ -74,6 +75,12 @@ RELEASE = "apache-kafka-3.9.2"
     help="how many processes of the client run at the same time",
 )
 @click.option(
+    "--earlier",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="needs.json of an earlier measurement: what differs from it is unclear, and no need",
+)
+@click.option(
     "--out",
     metavar="FOLDER",
     type=click.Path(path_type=Path, file_okay=False),
@@ -87,6 +94,7 @@ def needs(
     scripted: bool,
     operations: tuple[str, ...],
     jobs: int,
+    earlier: Path | None,
     out: Path | None,
     form: str,
 ) -> None:
@@ -104,6 +112,7 @@ def needs(
     broker = _release(release)
     folder = _folder(out)
     with_release = [each for each in chosen if measurable_operations(each) and not scripted]
+    before = None if earlier is None else _earlier(earlier, chosen, with_release, broker, operations)
     with reported_as(CouldNotTell, HarnessError), closing(PlayPool(jobs)) as pool:
         commands = {each.id: installed(each) for each in chosen}
         measured = [
@@ -113,6 +122,8 @@ def needs(
     with_operations = [each for each in measured if each.operations]
     if not with_operations:
         raise CouldNotTell("no operation was tried")
+    if before is not None:
+        with_operations = [_agreed(before[each.client], each) for each in with_operations]
     document = needs_document(with_operations)
     content = json.dumps(as_json(with_operations), indent=1)
     if folder is not None:
@@ -126,7 +137,7 @@ def needs(
     else:
         show_document(output_console(), document)
     is_whole = len(with_operations) == len(measured)
-    if not is_whole or any(operation.inconclusive for each in measured for operation in each.operations):
+    if not is_whole or any(operation.inconclusive for each in with_operations for operation in each.operations):
         raise SystemExit(NOT_JUDGED)
 
 
@@ -156,6 +167,35 @@ def _check_operations(clients: Sequence[Client], operations: Sequence[str], *, s
                 raise UnknownName(
                     f"{client.id} has no operation {name!r} that can be measured; it has {', '.join(known)}"
                 )
+
+
+def _earlier(
+    file: Path, chosen: Sequence[Client], with_release: Sequence[Client], release: Release, operations: Sequence[str]
+) -> dict[str, ClientNeeds]:
+    """Read an earlier measurement of the same, by the id of the client.
+
+    Raises:
+        InvalidFile: it is none.
+    """
+    with reported_as(InvalidFile, InvalidNeeds):
+        before = {each.client: each for each in read_needs(file.read_bytes(), str(file))}
+    for client in chosen:
+        where = release.id if client in with_release else SCRIPTED
+        measured = operations or (measurable_operations(client) if client in with_release else (METADATA,))
+        try:
+            check_comparable(client.id, where, measured, before.get(client.id))
+        except NotComparable as error:
+            raise InvalidFile(
+                f"{file}: {error}; leave --earlier out, or name the file of such a measurement"
+            ) from error
+    return before
+
+
+def _agreed(earlier: ClientNeeds, later: ClientNeeds) -> ClientNeeds:
+    agreement = agreement_of(earlier, later)
+    rows = agreement.agreeing + agreement.differing
+    click.echo(f"{later.client}: {agreement.agreeing} of {rows} rows are as in the earlier measurement", err=True)
+    return agreement.needs
 
 
 def _folder(out: Path | None) -> Path | None:

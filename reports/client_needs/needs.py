@@ -178,6 +178,7 @@ class ClientNeeds:
         software_version: the version that it states there; empty if it states none.
         release: the id of the release whose table was cut, or `SCRIPTED`.
         operations: what each of its operations needs.
+        measurements: how many measurements agree on that.
     """
 
     client: str
@@ -186,6 +187,7 @@ class ClientNeeds:
     software_version: str = ""
     release: str
     operations: tuple[OperationNeeds, ...]
+    measurements: int = 1
 
     @property
     def hidden(self) -> tuple[HiddenNeed, ...]:

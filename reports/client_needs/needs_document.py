@@ -100,6 +100,8 @@ def _broker(client: ClientNeeds) -> str:
 def _blocks(client: ClientNeeds) -> Iterator[Block]:
     hidden = client.hidden
     measured = [each for each in client.operations if not each.inconclusive]
+    if client.measurements > 1:
+        yield Sentence(f"{client.measurements} measurements agree on this. What differs is unstable, and no need.")
     if hidden:
         yield Sentence(
             f"{counted(len(hidden), 'hidden need')}: the client never sends this version or API, and still needs it"

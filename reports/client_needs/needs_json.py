@@ -33,6 +33,7 @@ def _client(client: ClientNeeds) -> dict[str, Any]:
         "software_name": client.software_name,
         "software_version": client.software_version,
         "release": client.release,
+        "measurements": client.measurements,
         "operations": [_operation(each) for each in client.operations],
         "hidden_needs": [
             {
@@ -118,6 +119,7 @@ def _read_client(entry: Mapping[str, Any]) -> ClientNeeds:
         software_version=entry["software_version"],
         release=entry["release"],
         operations=tuple(map(_read_operation, entry["operations"])),
+        measurements=entry["measurements"],
     )
 
 

@@ -16,8 +16,10 @@ from conformance.commands.needs import needs
 from fixtures.errors import HarnessError
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.playing import Play
+from reports.client_needs.needs_json import as_json
 from tests.conformance.client_plays import WELL
 from tests.reference_model.clients.recordings import recorded
+from tests.reports.client_needs.measured import MODEST
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,25 @@ def test_bad_input_is_one_sentence_with_status_4_or_2(arguments: list[str], mess
     assert result.exit_code in (2, 4)
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no output of `kafka-conformance needs --format json`"),
+        (
+            json.dumps(as_json([MODEST])),
+            "nothing was measured of kafka-python-3.0.12; leave --earlier out, or name the file of such a measurement",
+        ),
+    ],
+)
+def test_earlier_measurement_of_something_else_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "needs.json"
+    file.write_text(content)
+    result = CliRunner().invoke(needs, ["kafka-python-3.0.12", "--scripted", "--earlier", str(file)])
+    assert result.exit_code == 4
+    assert message in result.stderr
+    assert str(file) in result.stderr
 
 
 def test_release_at_an_older_level_is_started_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,3 +121,6 @@ def test_model_client_needs_only_what_it_sends(tmp_path: Path) -> None:
     apis = {each["api"]: each for each in client["operations"][0]["apis"]}
     assert apis["Metadata"]["uses"] == [13]
     assert {each.name for each in tmp_path.iterdir()} >= {"needs.json", "needs.md", "index.html"}
+    again = CliRunner().invoke(needs, [*arguments, "--earlier", str(tmp_path / "needs.json")])
+    assert "1 of 1 rows are as in the earlier measurement" in again.stderr
+    assert json.loads(again.stdout)["clients"][0]["measurements"] == 2
