@@ -19,7 +19,7 @@ class NotComparable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class ComparedNeeds:
     """What two measurements of a client agree on.
 
     Attributes:
@@ -54,7 +54,7 @@ def check_comparable(client: str, release: str, operations: Sequence[str], earli
         raise NotComparable(f"{client} was measured in {', '.join(known)}, but not in {', '.join(unknown)}")
 
 
-def agreement_of(earlier: ClientNeeds, later: ClientNeeds) -> Agreement:
+def agreement_of(earlier: ClientNeeds, later: ClientNeeds) -> ComparedNeeds:
     """Return what two measurements of a client agree on: of the operations of the later one.
 
     Args:
@@ -69,7 +69,7 @@ def agreement_of(earlier: ClientNeeds, later: ClientNeeds) -> Agreement:
         measurements=earlier.measurements + later.measurements,
     )
     agreeing = sum(len(operation.apis) for operation, _ in merged)
-    return Agreement(needs=needs, agreeing=agreeing, differing=sum(differing for _, differing in merged))
+    return ComparedNeeds(needs=needs, agreeing=agreeing, differing=sum(differing for _, differing in merged))
 
 
 def _merged(earlier: OperationNeeds, later: OperationNeeds) -> tuple[OperationNeeds, int]:

@@ -1,4 +1,4 @@
-"""What two measurements of a client do not agree on is unclear, and never a need."""
+"""What two measurements do not agree on is unclear, and never a need."""
 
 from __future__ import annotations
 
