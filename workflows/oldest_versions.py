@@ -1,21 +1,28 @@
 """Finds the oldest version of each library that works with a release.
 
-    python -m workflows.oldest_versions LIBRARY ... [--broker RELEASE] ... [--out FILE]
+    python -m workflows.oldest_versions LIBRARY ... [--broker RELEASE] ... [--out FOLDER]
 
-The versions are those of which PyPI has a wheel for this Python. The newest is tried first, then the oldest, and
-between one that fails and one that works it is searched by halving, so at most `MAX_TRIED` are tried. A version works
-if each of `TRIED` does, and if records that are to be compressed are. What fails is tried a second time; if it works
-then, nothing is concluded. Exit status: 0, and 10 if something could not be told.
+The versions are those that the library's registry has; of PyPI, those with a wheel for this Python. The newest is
+tried first, then the oldest, and between one that fails and one that works it is searched by halving, so at most
+`MAX_TRIED` are tried. A version works if each of `TRIED` does that its driver has, and if records that are to be
+compressed are. What fails is tried a second time; if it works then, nothing is concluded. Exit status: 0, and 10 if
+something could not be told.
+
+The folder has the results in `DATA_FILE`, and the document that follows from them. A library that is measured again
+with a release replaces its row.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,9 +31,10 @@ from clauses.operations import OPERATIONS
 from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
 from conformance.needs.benches import Bench, ReleaseBench
 from conformance.needs.outcomes import has_worked, software_in
-from fixtures.client_processes.installation import installed
-from fixtures.client_processes.toolchains import OWN_PYTHON, published_versions
-from fixtures.errors import HarnessError, UnknownClient
+from fixtures.client_processes.installation import DriverCommand, installed
+from fixtures.client_processes.published_versions import published_versions
+from fixtures.client_processes.toolchains import OWN_PYTHON
+from fixtures.errors import ArtefactUnavailable, ClientNotInstallable, HarnessError, UnknownClient
 from fixtures.launchers import launch
 from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.registry.clients import AT_VERSION, Client, select_clients
@@ -46,8 +54,19 @@ RUNS = 2
 """How often an operation is tried that fails."""
 MAX_SAID = 160
 PROCESSES = 2
-DEFAULT_RELEASE = "apache-kafka-4.0.2"
+DEFAULT_RELEASES = ("apache-kafka-4.0.2", "apache-kafka-4.4.0")
 _PLACE = re.compile(r" \(/[^)]*\)")
+_LIBRDKAFKA = re.compile(r"-rdkafka-(.+)")
+"""In the version that a library states which is built on librdkafka, "2.8.2-rdkafka-2.8.0"."""
+_MISFIT = re.compile(
+    r"\b(NoSuchMethod|NoClassDefFound|NoSuchField|IncompatibleClassChange|Attribute|Import|ModuleNotFound|Type)Error\b"
+    r"|ClassNotFoundException"
+)
+"""What Java, Python and JavaScript say if a library does not have what the driver uses."""
+INSTALLATION = "installation"
+"""Stands for an operation: the library could not be installed, or its driver not be built with it."""
+TITLE = "The oldest version of each library that works"
+DATA_FILE, DOCUMENT = "oldest-versions.json", "oldest-versions.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +78,8 @@ class Tried:
         software: the version that it states to brokers, such as "2.8.2-rdkafka-2.8.0"; empty if it states none.
         failures: what each operation that fails says, by its name; none if the version works.
         switched_off: the features that its log says to switch off.
-        is_driven: whether the driver came as far as to use it; a library may be too old for this Python.
+        is_driven: whether the driver came as far as to use it; a library may be too old for it, or for this Python.
+        operations: what was tried.
         unclear: why nothing is concluded, such as "consume works in 1 of 2 runs"; empty if something is.
     """
 
@@ -68,6 +88,7 @@ class Tried:
     failures: Mapping[str, str]
     switched_off: tuple[str, ...] = ()
     is_driven: bool = True
+    operations: tuple[str, ...] = TRIED
     unclear: str = ""
 
     @property
@@ -89,6 +110,8 @@ class Oldest:
         untried: how many versions between the two were not tried.
         tried: the versions that were tried, oldest first.
         unclear: why the search ended early; empty if it did not.
+        day: when that was, such as "2026-11-30".
+        commit: the commit of the suite that measured; empty if it is not known.
     """
 
     library: str
@@ -99,6 +122,8 @@ class Oldest:
     untried: int
     tried: tuple[str, ...]
     unclear: str = ""
+    day: str = ""
+    commit: str = ""
 
 
 def oldest_of(library: str, release: str, versions: Sequence[str], try_: Callable[[str], Tried]) -> Oldest:
@@ -146,12 +171,13 @@ def _next_indexes(count: int, tried: Mapping[int, Tried]) -> Iterator[int]:
         yield (works + fails) // 2
 
 
-def tried_on(bench: Bench, version: str, tried: Sequence[str] = TRIED) -> Tried:
-    """Try operations of a version with a release.
+def tried_on(bench: Bench, version: str) -> Tried:
+    """Try those of `TRIED` that a version has with a release.
 
     Raises:
         HarnessError: it could not be tried.
     """
+    tried = tuple(each for each in TRIED if each in bench.operations)
     failures: dict[str, str] = {}
     unclear: list[str] = []
     switched_off: set[str] = set()
@@ -164,7 +190,7 @@ def tried_on(bench: Bench, version: str, tried: Sequence[str] = TRIED) -> Tried:
             software = software or software_in(play)[1]
             switched_off |= set(play.result.found)
             problem = _problem(play, operation)
-            is_driven = is_driven and _is_driven(play)
+            is_driven = is_driven and _is_driven(play, problem)
             if not problem:
                 break
             problems.append(problem)
@@ -178,13 +204,16 @@ def tried_on(bench: Bench, version: str, tried: Sequence[str] = TRIED) -> Tried:
         failures=failures,
         switched_off=tuple(sorted(switched_off)),
         is_driven=is_driven,
+        operations=tried,
         unclear="" if failures else "; ".join(unclear),
     )
 
 
-def _is_driven(play: Play) -> bool:
-    """Return whether the driver came far enough to connect, or reported something."""
+def _is_driven(play: Play, problem: str) -> bool:
+    """Return whether the driver came far enough to connect, or reported something but that it does not fit."""
     result = play.result
+    if _MISFIT.search(problem):
+        return False
     return bool(play.recording.requests) or result.has_reported or result.has_hung or result.signal is not None
 
 
@@ -202,34 +231,31 @@ def _problem(play: Play, operation: str) -> str:
     )
 
 
-def document_of(found: Sequence[Oldest], commit: str | None, day: date) -> Document:
+def document_of(found: Sequence[Oldest]) -> Document:
     """Return the table for people."""
-    names = " ".join(dict.fromkeys(each.library for each in found))
-    options = " ".join(f"--broker {each}" for each in dict.fromkeys(each.release for each in found))
-    command = f"python -m workflows.oldest_versions {names} {options}"
     return Document(
-        title="The oldest version of each library that works",
+        title=TITLE,
         blocks=(
             Sentence(
-                (
-                    f"For operators: which version of a library still works with a release. Measured on {day}",
-                    f" at commit {commit[:12]}" if commit else "",
-                    " by ",
-                    Code(command),
-                    ".",
-                )
+                f"A version works if {', '.join(TRIED[:-1])} and {TRIED[-1]} do, and if what is to be compressed is. The "
+                f"versions are those that the registry listed; of PyPI, those with a wheel for Python {OWN_PYTHON}. Between one that "
+                "fails and one that works it was searched by halving: that every version in between is like its neighbours "
+                "was not tried."
             ),
             Sentence(
-                f"A version works if {', '.join(TRIED[:-1])} and {TRIED[-1]} do, and if what is to be compressed is. The "
-                f"versions are those of which PyPI has a wheel for Python {OWN_PYTHON}, which measured. Between one that fails and "
-                "one that works it was searched by halving: that every version in between is like its neighbours was "
-                "not tried. If none is older, or the one before does not start here, no limit of the broker was found: that is "
-                "one of this Python, or of the suite's driver."
+                "If none is older, or the one before cannot be driven, no limit of the broker was found: that is one of the "
+                "registry, of this machine's Python, Java, Go or Node.js, or of the suite's driver."
             ),
             TextTable(
-                columns=("library", "release", "oldest that works", "the one before", "tried"),
+                columns=("library", "release", "oldest that works", "the one before", "tried", "measured"),
                 rows=tuple(map(_row, found)),
                 caption="The oldest version of each library that works with a release",
+            ),
+            Sentence(
+                (
+                    "Made by ",
+                    Code(f"python -m workflows.oldest_versions {' '.join(sorted({each.library for each in found}))}"),
+                )
             ),
         ),
     )
@@ -242,6 +268,7 @@ def _row(found: Oldest) -> tuple[Text | CellLines, ...]:
         _oldest(found),
         CellLines(tuple(_said(found.fails))) if found.fails else "fails" if found.works is None else "none is older",
         f"{len(found.tried)} of {found.published}: {', '.join(found.tried)}",
+        " at ".join(filter(None, (found.day, found.commit[:12]))),
     )
 
 
@@ -249,6 +276,8 @@ def _oldest(found: Oldest) -> CellLines:
     lines = [_named(found.works) if found.works else "none"]
     if found.works and found.works.switched_off:
         lines.append(_log(found.works))
+    if found.works and (unable := [each for each in TRIED if each not in found.works.operations]):
+        lines.append(f"its driver has no {', '.join(unable)}")
     if found.unclear:
         lines.append(f"not certain: {found.unclear}")
     elif found.untried:
@@ -257,7 +286,7 @@ def _oldest(found: Oldest) -> CellLines:
 
 
 def _said(tried: Tried) -> Iterator[Text]:
-    yield _named(tried) if tried.is_driven else f"{_named(tried)}: it does not start here"
+    yield _named(tried) if tried.is_driven else f"{_named(tried)}: it cannot be driven here"
     by_words: dict[str, list[str]] = {}
     for operation, words in tried.failures.items():
         by_words.setdefault(words, []).append(operation)
@@ -268,12 +297,43 @@ def _said(tried: Tried) -> Iterator[Text]:
 
 
 def _named(tried: Tried) -> str:
-    software = tried.software if tried.software != tried.version else ""
-    return f"{tried.version} (it names itself {software})" if software else tried.version
+    core = _LIBRDKAFKA.search(tried.software)
+    return f"{tried.version} (librdkafka {core[1]})" if core else tried.version
 
 
 def _log(tried: Tried) -> str:
     return f"its log: Disabling feature {', '.join(tried.switched_off)}"
+
+
+def read_found(folder: Path) -> tuple[Oldest, ...]:
+    """Return what a folder of documents has; nothing if it has no such file."""
+    path = folder / DATA_FILE
+    if not path.exists():
+        return ()
+    return tuple(map(_read_oldest, json.loads(path.read_text(encoding="utf-8"))))
+
+
+def _read_oldest(entry: Mapping[str, Any]) -> Oldest:
+    both = {name: _read_tried(entry[name]) for name in ("works", "fails")}
+    return Oldest(**{**entry, **both, "tried": tuple(entry["tried"])})
+
+
+def _read_tried(entry: Mapping[str, Any] | None) -> Tried | None:
+    if entry is None:
+        return None
+    return Tried(**{**entry, **{name: tuple(entry[name]) for name in ("switched_off", "operations")}})
+
+
+def write_found(found: Sequence[Oldest], folder: Path) -> None:
+    """Write results, and the document that follows from them, into a folder that exists.
+
+    They are in the order of their names; of the same library and release, the last one counts.
+    """
+    rows = {(each.library, each.release): each for each in found}
+    ordered = [rows[key] for key in sorted(rows)]
+    text = json.dumps([asdict(each) for each in ordered], indent=1)
+    (folder / DATA_FILE).write_text(f"{text}\n", encoding="utf-8")
+    (folder / DOCUMENT).write_text(markdown(document_of(ordered)), encoding="utf-8")
 
 
 def _searched(library: str, release: Release, pool: PlayPool) -> Oldest:
@@ -282,29 +342,42 @@ def _searched(library: str, release: Release, pool: PlayPool) -> Oldest:
 
         def try_(version: str) -> Tried:
             (client,) = select_clients([f"{library}{AT_VERSION}{version}"])
-            tried = tried_on(_bench(client), version)
+            try:
+                tried = tried_on(_bench(client, installed(client)), version)
+            except ClientNotInstallable:
+                raise
+            except ArtefactUnavailable as error:
+                words = str(error).splitlines()[-1].strip()[:MAX_SAID]
+                tried = Tried(version=version, failures={INSTALLATION: words}, is_driven=False)
             click.echo(f"{client.id} with {release.id}: {tried.unclear or tried.failures or 'works'}", err=True)
             return tried
 
-        def _bench(client: Client) -> ReleaseBench:
+        def _bench(client: Client, command: DriverCommand) -> ReleaseBench:
             return ReleaseBench(
                 release=release.id,
                 served=ranges_of(release.profile.api_keys),
                 broker=running.addresses[PLAINTEXT],
                 client=client,
-                command=installed(client),
+                command=command,
                 pool=pool,
             )
 
-        return oldest_of(library, release.id, published_versions(library), try_)
+        (any_version,) = select_clients([f"{library}{AT_VERSION}0"])
+        found = oldest_of(library, release.id, published_versions(any_version), try_)
+        return replace(found, day=datetime.now(UTC).date().isoformat(), commit=suite_commit() or "")
 
 
 @click.command(cls=SuiteCommand, name="workflows.oldest_versions")
 @click.argument("libraries", metavar="LIBRARY...", nargs=-1, required=True)
-@click.option("--broker", "releases", multiple=True, default=(DEFAULT_RELEASE,), show_default=True, metavar="RELEASE")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="write the table as Markdown")
+@click.option("--broker", "releases", multiple=True, default=DEFAULT_RELEASES, show_default=True, metavar="RELEASE")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help=f"a folder: what was found is added to its {DATA_FILE}, and {DOCUMENT} written",
+)
 def main(libraries: tuple[str, ...], releases: tuple[str, ...], out: Path | None) -> None:
-    """Find the oldest version of each LIBRARY of PyPI that works with each release."""
+    """Find the oldest version of each LIBRARY that works with each release."""
+    found: list[Oldest] = []
     with (
         reported_as(UnknownName, UnknownClient, NoSuchRelease),
         reported_as(CouldNotTell, HarnessError),
@@ -313,11 +386,12 @@ def main(libraries: tuple[str, ...], releases: tuple[str, ...], out: Path | None
         chosen = [release_named(each) for each in releases]
         for library in libraries:
             select_clients([f"{library}{AT_VERSION}0"])
-        found = [_searched(library, release, pool) for library in libraries for release in chosen]
-    text = markdown(document_of(found, suite_commit(), datetime.now(UTC).date()))
-    if out is not None:
-        out.write_text(text, encoding="utf-8")
-    click.echo(text, nl=False)
+        for library, release in product(libraries, chosen):
+            found.append(_searched(library, release, pool))
+            if out is not None:
+                # At once: what follows takes minutes, and may end in an error.
+                write_found([*read_found(out), found[-1]], out)
+    click.echo(markdown(document_of(found)), nl=False)
     raise SystemExit(NOT_JUDGED if any(each.unclear for each in found) else 0)
 
 

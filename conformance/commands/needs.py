@@ -100,7 +100,7 @@ def needs(
 ) -> None:
     """Measure which versions clients need, also unsent ones.
 
-    A CLIENT is an id or a glob that `kafka-conformance clients` lists, or a version of a library of PyPI,
+    A CLIENT is an id or a glob that `kafka-conformance clients` lists, or a version of a library,
     'confluent-kafka==2.6.0'. Each of its operations is tried again and again
     with a real broker, and a proxy takes versions away: the oldest or the newest ones of one API, or the API. A
     hidden need is a version or an API that the client never sends, and without which it gives something up.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +14,18 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import one_node
 from reports.document.markdown_form import markdown
-from workflows.oldest_versions import MAX_TRIED, Oldest, Tried, document_of, oldest_of, tried_on
-
-DAY = date(2026, 11, 30)
+from workflows.oldest_versions import (
+    DATA_FILE,
+    DOCUMENT,
+    MAX_TRIED,
+    Oldest,
+    Tried,
+    document_of,
+    oldest_of,
+    read_found,
+    tried_on,
+    write_found,
+)
 
 
 def searched(count: int, works_from: int, unclear: int = -1) -> Oldest:
@@ -78,6 +87,7 @@ class FakeBench:
 
     results: Sequence[DriverResult]
     operation: str = "produce"
+    operations: Sequence[str] = ("metadata", "produce", "list-topics")
     played: list[str] = field(default_factory=list)
 
     def play(self, operation: str, removals: object, time_s: float) -> Play:
@@ -114,6 +124,7 @@ NOTHING = Recording(script=one_node())
         pytest.param([FAILS, FAILS], {"produce": "wrong"}, "", True, id="fails twice"),
         pytest.param([FAILS, OK], {}, "produce works in 1 of 2 runs; otherwise: wrong", True, id="unstable"),
         pytest.param([result(None, killed_for="time")] * 2, {"produce": "it hangs"}, "", True, id="hangs"),
+        pytest.param([result("error", "java.lang.NoSuchMethodError: 'x'")] * 2, {"produce": "java.lang.NoSuchMethodError: 'x'"}, "", False, id="too old for the driver"),
         pytest.param([result(None, output="Traceback\nImportError: no (/a/b.py)")] * 2, {"produce": "ImportError: no"}, "", False, id="driver"),
     ],
 )  # fmt: skip
@@ -121,18 +132,19 @@ def test_what_fails_is_tried_again(
     results: Sequence[DriverResult], failures: dict[str, str], unclear: str, is_driven: bool
 ) -> None:
     bench: Any = FakeBench(results)
-    tried = tried_on(bench, "1.0", tried=("metadata", "produce"))
+    tried = tried_on(bench, "1.0")
+    assert tried.operations == ("metadata", "produce")
     assert (tried.failures, tried.unclear, tried.works) == (failures, unclear, not failures and not unclear)
     assert tried.is_driven is is_driven
 
 
 def test_records_that_are_not_compressed_are_a_failure() -> None:
-    bench: Any = FakeBench([OK])
+    bench: Any = FakeBench([OK], operations=("metadata", "produce", "compressed-produce"))
     assert tried_on(bench, "1.0").failures == {"compressed-produce": "its records are not compressed with gzip"}
 
 
 def test_table_has_the_words_of_the_clients() -> None:
-    works = Tried(version="2.11.0", software="2.11.0-rdkafka-2.11.0", failures={})
+    works = Tried(version="2.11.0", software="2.11.0-rdkafka-2.11.1", failures={}, operations=("metadata", "produce"))
     fails = Tried(
         version="2.10.1",
         failures={"produce": "no magic", "consume": "no magic", "metadata": "it hangs"},
@@ -147,6 +159,8 @@ def test_table_has_the_words_of_the_clients() -> None:
         fails=fails,
         untried=0,
         tried=("2.10.1", "2.11.0"),
+        day="2026-11-30",
+        commit="0123456789abcdef",
     )
     rows = [
         usual,
@@ -154,16 +168,31 @@ def test_table_has_the_words_of_the_clients() -> None:
         replace(usual, works=None, unclear="2.11.0: x"),
         replace(usual, fails=None),
     ]
-    text = markdown(document_of(rows, "0123456789abcdef", DAY))
+    text = markdown(document_of(rows))
     for words in (
-        "Measured on 2026-11-30 at commit 0123456789ab by",
-        "--broker apache-kafka-4.0.2",
-        "2.11.0 (it names itself 2.11.0-rdkafka-2.11.0)",
+        "| 2026-11-30 at 0123456789ab |",
+        "`python -m workflows.oldest_versions some-client`",
+        "2.11.0 (librdkafka 2.11.1)",
+        "its driver has no compressed-produce, consume, consume-in-group",
         "produce, consume: `no magic`",
         "its log: Disabling feature MsgVer1, Sasl",
-        "1.0: it does not start here",
+        "1.0: it cannot be driven here",
         "3 older ones were not tried",
         "not certain: 2.11.0: x",
         "none is older",
     ):
         assert words in text.replace("\\", "")
+
+
+def test_library_that_is_measured_again_replaces_its_row(tmp_path: Path) -> None:
+    """Other rows stay, and are ordered by library and release."""
+    assert read_found(tmp_path) == ()
+    first, other = searched(9, 3), replace(searched(9, 9), library="another-client")
+    later = replace(searched(9, 4), day="2026-12-01")
+    write_found([first, other], tmp_path)
+    write_found([*read_found(tmp_path), later], tmp_path)
+    assert read_found(tmp_path) == (other, later)
+    assert (tmp_path / DATA_FILE).read_text().count("apache-kafka-4.0.2") == 2
+    assert (
+        "| another-client | apache-kafka-4.0.2 | none | 8<br>produce: `it hangs` |" in (tmp_path / DOCUMENT).read_text()
+    )

@@ -268,17 +268,10 @@ def install_command(client: Client) -> str:
         "pip": f"pip install {library}=={version}",
         "npm": f"npm install {library}@{version}",
         "cargo": f"cargo add {library}@={version}",
-        "go": f"go get {_module(client)}@v{version}",
+        "go": f"go get {client.install.package}@v{version}",
         "maven": next((jar for jar in client.install.jars if f":{library}:" in jar), library),
     }
     return f"`{commands[kind]}`" if kind in commands else markdown_text(client.name)
-
-
-def _module(client: Client) -> str:
-    pins = client.folder / "go.mod" if client.folder else None
-    lines = pins.read_text(encoding="utf-8").splitlines() if pins and pins.exists() else []
-    required = (line.split() for line in lines if f" v{client.version}" in f"{line} ")
-    return next((part for parts in required for part in parts if "/" in part), client.library)
 
 
 def _with_the_suite(files: _Files) -> Iterator[str]:
