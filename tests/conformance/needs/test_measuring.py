@@ -8,14 +8,14 @@ from threading import Event
 
 import pytest
 
-from conformance.needs.measuring import NoSuchOperation, needs_of
+from conformance.needs.measuring import USUAL_RUNS, NoSuchOperation, needs_of
 from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from reference_model.profiles.removals import Removal
 from reference_model.profiles.version_tables import Ranges
 from reports.client_needs.needs import ApiNeeds, OperationNeeds, ProbeOutcome
 from tests.conformance.client_plays import FAILED, WELL
-from tests.conformance.needs.wishful_client import WishfulBench
+from tests.conformance.needs.wishful_client import SERVED, WishfulBench
 from tests.reference_model.clients.recordings import recorded, sent
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, FIND_COORDINATOR_KEY, JOIN_GROUP_KEY, METADATA_KEY
 
@@ -101,6 +101,21 @@ def test_probe_that_fails_once_is_no_need() -> None:
     (unclear,) = needs.unclear
     assert unclear.outcome is ProbeOutcome.UNSTABLE
     assert unclear.detail == "it works in 2 of 3 runs; otherwise: TimeoutException"
+
+
+def test_operation_that_breaks_with_nothing_taken_away_as_well_shows_no_need() -> None:
+    """As on a machine that became too slow."""
+    usual: list[Ranges] = []
+
+    def decide(left: Ranges) -> Play | None:
+        if left == SERVED:
+            usual.append(left)
+        return HANGS if len(usual) > USUAL_RUNS or left[FIND_COORDINATOR_KEY].lowest > 0 else None
+
+    needs = measured(WishfulBench(decide))
+    assert not [*needs.hidden]
+    assert {each.outcome for each in needs.unclear} == {ProbeOutcome.UNSTABLE}
+    assert needs.unclear[0].detail == "it hangs; with nothing taken away it did not work then, either"
 
 
 def test_hidden_need_is_found_although_it_once_worked_without_all_old_versions() -> None:
