@@ -17,6 +17,7 @@ from clauses.operations import OPERATIONS
 from conformance.failures.stored_failures import read_failure
 from conformance.roles.role_registry import roles_named
 from reference_model.profiles.known_apis import known_apis
+from reports.document.markdown_form import markdown
 from reports.grid.bugs import symptom_of
 from reports.run.failures import SEEN_ELSEWHERE
 from tests.conformance.suite_runs import REPOSITORY
@@ -29,6 +30,9 @@ from workflows.compatibility.finding_texts import FOLDER as FINDINGS_IN_CHECKOUT
 from workflows.compatibility.finding_texts import finding_page, tracker_text
 from workflows.compatibility.names import read_names
 from workflows.compatibility.scripts import PLAYER, SENDER, finding_scripts
+from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
+from workflows.oldest_versions.document import document_of
+from workflows.oldest_versions.results import read_found
 
 DOCS = REPOSITORY / "docs"
 FOLDER = DOCS / FINDINGS
@@ -43,7 +47,12 @@ STORED = [finding for finding in DATA.findings if finding.target]
 
 def test_document_follows_from_its_data() -> None:
     """`python -m workflows.compatibility --out docs` writes it again."""
-    assert (DOCS / DOCUMENT).read_text(encoding="utf-8") == document(DATA)
+    assert (DOCS / DOCUMENT).read_text(encoding="utf-8") == document(DATA, read_found(DOCS))
+
+
+def test_document_of_oldest_versions_follows_from_its_data() -> None:
+    """`python -m workflows.oldest_versions --out docs` writes both."""
+    assert (DOCS / OLDEST_VERSIONS).read_text(encoding="utf-8") == markdown(document_of(read_found(DOCS)))
 
 
 def test_texts_of_findings_follow_from_their_data() -> None:

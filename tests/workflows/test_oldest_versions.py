@@ -14,18 +14,9 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import one_node
 from reports.document.markdown_form import markdown
-from workflows.oldest_versions import (
-    DATA_FILE,
-    DOCUMENT,
-    MAX_TRIED,
-    Oldest,
-    Tried,
-    document_of,
-    oldest_of,
-    read_found,
-    tried_on,
-    write_found,
-)
+from workflows.oldest_versions.document import DOCUMENT, document_of, short_table, write_document
+from workflows.oldest_versions.results import DATA_FILE, Oldest, Tried, read_found, write_found
+from workflows.oldest_versions.searching import MAX_TRIED, oldest_of, tried_on
 
 
 def searched(count: int, works_from: int, unclear: int = -1) -> Oldest:
@@ -171,7 +162,7 @@ def test_table_has_the_words_of_the_clients() -> None:
     text = markdown(document_of(rows))
     for words in (
         "| 2026-11-30 at 0123456789ab |",
-        "`python -m workflows.oldest_versions some-client`",
+        "`python -m workflows.oldest_versions some-client --broker apache-kafka-4.0.2 --out docs`",
         "2.11.0 (librdkafka 2.11.1)",
         "its driver has no compressed-produce, consume, consume-in-group",
         "produce, consume: `no magic`",
@@ -193,6 +184,28 @@ def test_library_that_is_measured_again_replaces_its_row(tmp_path: Path) -> None
     write_found([*read_found(tmp_path), later], tmp_path)
     assert read_found(tmp_path) == (other, later)
     assert (tmp_path / DATA_FILE).read_text().count("apache-kafka-4.0.2") == 2
+    write_document(tmp_path)
     assert (
         "| another-client | apache-kafka-4.0.2 | none | 8<br>produce: `it hangs` |" in (tmp_path / DOCUMENT).read_text()
     )
+
+
+def test_short_table_marks_what_is_no_limit_of_the_broker() -> None:
+    """Nothing older is there, or nothing older can be driven."""
+    undriven = Tried(version="1.0", failures={"installation": "no"}, is_driven=False)
+    limited = searched(9, 3)
+    rows = [
+        limited,
+        replace(limited, release="apache-kafka-4.4.0", fails=undriven),
+        replace(searched(9, 0), library="b"),
+        replace(limited, library="b", release="apache-kafka-4.4.0", unclear="consume works in 1 of 2 runs"),
+        replace(searched(9, 9), library="c"),
+        replace(limited, library="c", release="apache-kafka-4.4.0", untried=2),
+    ]
+    assert short_table(rows).splitlines() == [
+        "| library | apache-kafka-4.0.2 | apache-kafka-4.4.0 |",
+        "|---|---|---|",
+        "| b | ≤ 0 | not certain |",
+        "| c | none | ≤ 3 |",
+        "| some-client | 3 | ≤ 3 |",
+    ]

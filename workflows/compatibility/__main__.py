@@ -22,6 +22,7 @@ from workflows.compatibility.data import DATA_FILE, Compatibility, read_data, wr
 from workflows.compatibility.document import DOCUMENT, FINDINGS, document
 from workflows.compatibility.finding_files import write_findings, write_pages
 from workflows.compatibility.names import read_names
+from workflows.oldest_versions.results import read_found
 
 
 def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
@@ -45,7 +46,7 @@ def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
 def write_texts(out: Path) -> Compatibility:
     """Write what follows from the stored data: the document, and the texts and scripts of the findings."""
     data = read_data(out / DATA_FILE)
-    (out / DOCUMENT).write_text(document(data), encoding="utf-8")
+    (out / DOCUMENT).write_text(document(data, read_found(out)), encoding="utf-8")
     write_pages(data, out / FINDINGS)
     return data
 

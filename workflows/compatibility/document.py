@@ -20,6 +20,9 @@ from workflows.compatibility.data import (
     TriedClient,
     counts_of,
 )
+from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
+from workflows.oldest_versions.document import TITLE, short_table
+from workflows.oldest_versions.results import Oldest
 
 DOCUMENT = "COMPATIBILITY.md"
 FINDINGS = "findings"
@@ -32,15 +35,20 @@ _WORKS = "✓"
 _WORDS = {_WORKS: "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
 
 
-def document(data: Compatibility) -> str:
-    """Return the document in Markdown; the more defects there are, the shorter are their titles in it."""
+def document(data: Compatibility, oldest: Sequence[Oldest] = ()) -> str:
+    """Return the document in Markdown; the more defects there are, the shorter are their titles in it.
+
+    Args:
+        data: what a grid has.
+        oldest: the oldest versions that work, measured apart from the grid.
+    """
     *longer, shortest = _MAX_TITLES
-    texts = (_document(data, longest) for longest in longer)
+    texts = (_document(data, oldest, longest) for longest in longer)
     fitting = (text for text in texts if len(text.encode()) <= MAX_BYTES)
-    return next(fitting, None) or _document(data, shortest)
+    return next(fitting, None) or _document(data, oldest, shortest)
 
 
-def _document(data: Compatibility, longest_title: int) -> str:
+def _document(data: Compatibility, oldest: Sequence[Oldest], longest_title: int) -> str:
     paragraphs = [
         "# Compatibility",
         *_opening(data),
@@ -48,6 +56,7 @@ def _document(data: Compatibility, longest_title: int) -> str:
         *_products(data),
         "## Clients with releases of Apache Kafka",
         *_operations(data),
+        *_oldest_versions(oldest),
         "## From one line of Apache Kafka to the next",
         *_steps(data),
         "## Every defect",
@@ -195,6 +204,18 @@ def _client_rows(client: TriedClient, releases: int) -> Iterator[Sequence[str]]:
             alike.setdefault(symbols, []).append(operation)
     for symbols, operations in alike.items():
         yield ", ".join(operations), *symbols
+
+
+def _oldest_versions(found: Sequence[Oldest]) -> Iterator[str]:
+    if not found:
+        return
+    measured = " and ".join(sorted({each.measured for each in found}))
+    yield f"## {TITLE}"
+    yield (
+        f'Measured by halving, {measured}. "≤": the version before was not tried, or could not be, so this need not be a limit of the broker. '
+        f"[The words of the clients]({OLDEST_VERSIONS})."
+    )
+    yield short_table(found)
 
 
 def _steps(data: Compatibility) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The oldest version of each library that works with a release."""
