@@ -28,7 +28,7 @@ FOLDER = files("clauses")
 """Folder of the clause files; on a Spark cluster it may be inside an archive."""
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = ("id", "title", "roles", "level", "applies_to", "statement", "location", "meaning")
-_OPTIONAL_KEYS = ("not_tested",)
+_OPTIONAL_KEYS = ("not_tested", "level_since")
 MAX_TITLE = 60
 """Maximum length of a title, in characters: rows of a grid begin with it."""
 
@@ -98,6 +98,8 @@ class Clause:
         location: where the source says so.
         meaning: what breaks for a user when it is violated.
         not_tested: why no run of one target judges it, and what does; empty for a clause that runs judge.
+        level_since: the set of clauses, such as "0.2", in which it has this level for the first time; empty if it has
+            had no other (`clauses.clause_sets`).
     """
 
     id: str
@@ -109,6 +111,7 @@ class Clause:
     location: str
     meaning: str
     not_tested: str = ""
+    level_since: str = ""
 
     @property
     def source(self) -> str:
@@ -184,6 +187,7 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
             location=entry["location"],
             meaning=entry["meaning"],
             not_tested=entry.get("not_tested", ""),
+            level_since=entry.get("level_since", ""),
         )
     except ValueError as error:
         raise CatalogueError(f"{name}: {error}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import CatalogueError, Clause
+from clauses.clause_sets import EVERYTHING, NEXT, ClauseSet, clause_set, clause_sets
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
 from reports.command_line.extras import GRID, MissingExtra, check_extra
@@ -50,6 +51,18 @@ def folder_for_runs(text: str) -> str:
     return text
 
 
+def set_named(name: str) -> ClauseSet:
+    """Return the value of `--clauses`.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no such set.
+    """
+    try:
+        return clause_set(name)
+    except CatalogueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the records."""
     group = parser.getgroup("kafka-conformance", "Kafka conformance: records")
@@ -70,6 +83,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--corrects",
         metavar="RUN_ID",
         help="run id of an earlier run; in the history, this run replaces it for every target that both judge",
+    )
+    group.addoption(
+        "--clauses",
+        type=set_named,
+        default=EVERYTHING,
+        metavar="SET",
+        help=f"judge by what a release of this suite asked ({', '.join(clause_sets())}): what is newer is judged and shown "
+        f"as well, and fails nothing (default: {NEXT}, everything)",
     )
     group.addoption(
         "--strict-should",
@@ -98,15 +119,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
-    """Return the clauses, or the row of the grid of operations, that a test names.
+    """Return the clauses, or the row of the grid of operations, that a test names, with the levels of the run's set.
 
     Raises:
         pytest.UsageError: one is not in the catalogue.
     """
     try:
-        return tuple(clause_or_row(mark.args[0]) for mark in item.iter_markers(CLAUSE))
+        named = [clause_or_row(mark.args[0]) for mark in item.iter_markers(CLAUSE)]
     except CatalogueError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from error
+    asked: ClauseSet = item.config.getoption("--clauses")
+    return tuple(map(asked.as_asked, named))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

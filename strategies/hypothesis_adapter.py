@@ -22,6 +22,7 @@ _HANDLE = "hypothesis"
 _SETTINGS = "_hypothesis_internal_use_settings"
 _PINNED = "hypothesis_explicit_examples"
 _SEED = "_hypothesis_internal_use_seed"
+_SINCE = "pinned_since_sets"
 
 Test = Callable[..., Any]
 
@@ -106,6 +107,21 @@ def pinned_examples(test: Test) -> tuple[Mapping[str, Any], ...]:
     """Return the values of each `@example` of a test, by parameter, in the order of the source."""
     # The decorator nearest to the function is applied first.
     return tuple(example.kwargs for example in reversed(getattr(test, _PINNED, ())))
+
+
+def example_since(clause_set: str, **values: Any) -> Callable[[Test], Test]:
+    """Pin an example as `@example` does; it fails no run by a set of clauses before this one, such as "0.2"."""
+
+    def pinned(test: Test) -> Test:
+        setattr(test, _SINCE, (*examples_since(test), (clause_set, values)))
+        return hypothesis.example(**values)(test)
+
+    return pinned
+
+
+def examples_since(test: Test) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Return the pinned examples of a test that count only from a set of clauses on, each after the set's name."""
+    return getattr(test, _SINCE, ())
 
 
 def max_examples_of(test: Test) -> int | None:

@@ -21,7 +21,7 @@ ARTEFACT = "history"
 
 
 def newest_run(artefacts: Iterable[Mapping[str, Any]], branch: str) -> int | None:
-    """Return the id of the workflow run with the newest usable history, or None."""
+    """Return the id of the workflow run of a branch that kept the newest usable artefact, or None."""
     usable = [
         artefact for artefact in artefacts if not artefact["expired"] and _is_own(artefact["workflow_run"], branch)
     ]

@@ -132,7 +132,7 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
         WrongInput: the inputs are invalid or contradictory.
     """
     options = target_options(environment)
-    for name in ("tier", "listener", "like", "bootstrap-controller"):
+    for name in ("tier", "listener", "like", "bootstrap-controller", "clauses"):
         if given(environment, name):
             options += [f"--{name}", given(environment, name)]
     for name in ("read-only", "strict-should", "client-unconfined"):

@@ -13,7 +13,7 @@ from conformance.commands.results import Results, links_before, read_results
 from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown
 from reports.document.terminal_form import show
 from reports.exports.comparison import ChangeKind, GridComparison, compare
-from reports.exports.comparison_texts import comparison_document, comparison_report
+from reports.exports.comparison_texts import comparison_document, comparison_report, pull_request_report
 from reports.exports.issues import ViolatedClause, violations_of
 from reports.grid.grid_view import FoldedGrid
 from reports.run.exit_status import ExitStatus
@@ -26,8 +26,9 @@ _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 @click.argument("before", metavar="A", type=FOLDER)
 @click.argument("after", metavar="B", type=FOLDER)
 @form_option(
-    *("text", "markdown", "json"),
-    meaning="json also lists the new violations, each with the text for an issue",
+    *("text", "markdown", "json", "pull-request"),
+    meaning="json also lists the new violations, each with the text for an issue; pull-request has three lists in Markdown: "
+    "new red, gone, changed",
 )
 @PAGES_OPTION
 def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
@@ -46,8 +47,8 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
     if form == "json":
         document = comparison_document(comparison, names, _new_violations(comparison, new, links_before(new, pages)))
         click.echo(json.dumps(document, indent=1))
-    elif form == "markdown":
-        report = comparison_report(comparison, names)
+    elif form in ("markdown", "pull-request"):
+        report = (comparison_report if form == "markdown" else pull_request_report)(comparison, names)
         click.echo(bounded_markdown(report, level=3, max_bytes=MAX_COMMENT_BYTES), nl=False)
     else:
         console = output_console()

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from clauses.clause_sets import NEXT, clause_sets
 from clauses.exit_statuses import INTERRUPTED
 from clauses.tiers import Tier
 from conformance.commands.errors import CouldNotTell, reported_as
@@ -241,6 +242,14 @@ class _Display:
 @click.option("--tier", type=click.Choice([*map(str, Tier)]), default=Tier.STANDARD.value, show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default=AUTO, show_default=True)
 @click.option("--like", metavar="ID", default="", help=LIKE_HELP)
+@click.option(
+    "--clauses",
+    "set_name",
+    type=click.Choice([*clause_sets(), NEXT]),
+    default=NEXT,
+    show_default=True,
+    help="judge by what a release of this suite asked; what is newer fails nothing",
+)
 @click.option("--seed", "--hypothesis-seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
 @click.option(
     "--runs",
@@ -262,6 +271,7 @@ def matrix(
     tier: str,
     launcher: str,
     like: str,
+    set_name: str,
     seed: int | None,
     runs: Path,
 ) -> None:
@@ -293,6 +303,7 @@ def matrix(
     if not targets:
         raise click.UsageError("this shard has no target; use fewer shards")
     options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
+    options += [] if set_name == NEXT else ["--clauses", set_name]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     options += [part for client in tried for part in ("--client", client.id)]
     suite = TargetRuns(
@@ -303,7 +314,9 @@ def matrix(
     )
     with reported_as(CouldNotTell, HarnessError):
         rows = [row for client in tried for row in rows_of(client)]
-        before = finished_runs(runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows)
+        before = finished_runs(
+            runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows, clause_set=set_name
+        )
     role = OPERATION if operations else ""
     raise SystemExit(_run(targets, suite, runs, before, role=role, launcher=launcher))
 

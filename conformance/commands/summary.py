@@ -9,7 +9,7 @@ import click
 
 from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
 from conformance.commands.results import links_before, read_results
-from reports.exports.annotations import annotation_lines
+from reports.exports.annotations import annotation_lines, newer_lines
 from reports.exports.issues import violation_documents, violations_of
 from reports.exports.junit import junit_text
 from reports.exports.summary_markdown import summary_markdown
@@ -50,7 +50,7 @@ def summary(path: Path, form: str, pages: str | None) -> None:
         return
     violations = violations_of(folded, results.failures, pages=before)
     if form == "annotations":
-        for line in annotation_lines(violations):
+        for line in (*annotation_lines(violations), *newer_lines(folded)):
             click.echo(line)
         return
     document = {

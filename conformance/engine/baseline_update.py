@@ -26,7 +26,7 @@ def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
         what was written, in one sentence.
     """
     judged = judged_in_words(target.implementation)
-    before = read_baseline(path, judged) if path.exists() else []
+    before = read_baseline(path, judged, recorder.clause_set, is_updated=True) if path.exists() else []
     settled = {key: cell for key, cell in recorder.cells.items() if _is_settled(cell)}
     seen = [
         BaselineLine(key.clause, key.listener, match_for(failure.first_line))
@@ -38,7 +38,7 @@ def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
     lines = set(merged(before, seen, {(key.clause, key.listener) for key in settled}))
     # A full disk leaves the old one as it is.
     new = path.with_name(f"{path.name}.new")
-    new.write_text(baseline_text(judged, lines), "utf-8")
+    new.write_text(baseline_text(judged, lines, recorder.clause_set), "utf-8")
     new.replace(path)
     flaky = sum(cell.verdict is Verdict.FLAKY for cell in settled.values())
     left_out = f"; {counted(flaky, 'flaky cell')} left out, because they come and go" if flaky else ""

@@ -110,7 +110,7 @@ class CrashJudge:
     def blame(self, error: TargetEnded, steps: tuple[Step, ...], values: Mapping[str, Any]) -> None:
         """Record a crash as a violation of the clause about crashes, unless that is the property's own."""
         clause = clause_of_crash(steps)
-        if clause not in self._examples.clauses and self._examples.is_planned(clause):
+        if not self._examples.is_about(clause) and self._examples.is_planned(clause):
             self.differs(clause, error, steps, self._examples.drawn(values))
 
     def blame_for_end(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
@@ -245,7 +245,7 @@ class CrashJudge:
 
     def _judge_epochs(self) -> None:
         clause = catalogue()[EPOCH_MONOTONE]
-        if not isinstance(self._judged, Broker) or clause in self._examples.clauses:
+        if not isinstance(self._judged, Broker) or self._examples.is_about(clause):
             return
         try:
             assert_epoch_never_fell(self._judged)
@@ -262,7 +262,7 @@ class CrashJudge:
             steps: what shows it.
             drawn: the values of the example; empty if no single example of the property shows it.
         """
-        if clause not in self._examples.clauses:
+        if not self._examples.is_about(clause):
             self.failed_elsewhere.add(clause.id)
         self._examples.for_clause(clause).differs(error, steps, drawn=drawn)
 

@@ -46,19 +46,26 @@ class ExampleRecorder:
     Attributes:
         clauses: the clauses that the examples are recorded for.
         number: how many examples were recorded.
+        newer: why the run's set of clauses does not ask for the current example itself; empty if it does.
     """
 
     def __init__(self, recorder: RunRecorder, judged: JudgedTarget, clauses: tuple[Clause, ...], name: str) -> None:
         self.clauses = clauses
         self.number = 0
+        self.newer = ""
         self._recorder = recorder
         self._judged = judged
         self._name = name
 
     def for_clause(self, clause: Clause) -> ExampleRecorder:
         """Return a recorder of the same property's next example, for another clause."""
-        other = ExampleRecorder(self._recorder, self._judged, (clause,), self._name)
+        asked = self._recorder.clause_set.as_asked(clause)
+        other = ExampleRecorder(self._recorder, self._judged, (asked,), self._name)
         other.number = self.number
+        other.newer = self.newer
+        if not any(map(self._is_asked, self.clauses)):
+            # What the property sends is as new as its clauses.
+            other.newer = self._why_note(self.clauses[0])
         return other
 
     def conforms(self, steps: tuple[Step, ...], phase: Phase = Phase.GENERATE) -> None:
@@ -95,6 +102,10 @@ class ExampleRecorder:
         """Return an example's values as text, without the target."""
         return repr({name: value for name, value in values.items() if value is not self._judged})
 
+    def is_about(self, clause: Clause) -> bool:
+        """Return whether a clause is one of the property's, at whatever level."""
+        return clause.id in [own.id for own in self.clauses]
+
     def is_planned(self, clause: Clause) -> bool:
         """Return whether the run has a cell for a clause."""
         return self._key(clause) in self._recorder.cells
@@ -104,10 +115,14 @@ class ExampleRecorder:
         return self.is_planned(clause) and not self._recorder.cells[self._key(clause)].violations
 
     def is_binding(self, error: AssertionError) -> bool:
-        """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
+        """Return whether an error is a violation, of a clause that the run's set asks for.
+
+        A PIN binds only Apache Kafka and the reference broker.
+        """
         if isinstance(error, Unjudged):
             return False
-        return self._judged.pin_is_binding or any(c.level is not Level.PIN for c in self.clauses)
+        asked = [clause for clause in self.clauses if self._is_asked(clause)]
+        return any(self._judged.pin_is_binding or clause.level is not Level.PIN for clause in asked)
 
     def is_declared(self, error: AssertionError) -> bool:
         """Return whether an error is declared for every clause of the property."""
@@ -117,6 +132,12 @@ class ExampleRecorder:
         """Return the cells that an error belongs to, each with the failure's signature."""
         keys = map(self._key, self.clauses)
         return tuple((key, self._signature(key, error)) for key in keys)
+
+    def _is_asked(self, clause: Clause) -> bool:
+        return not self._why_note(clause)
+
+    def _why_note(self, clause: Clause) -> str:
+        return self.newer or self._recorder.clause_set.why_note(clause.id, self._name)
 
     def _key(self, clause: Clause) -> CellKey:
         return CellKey(clause.id, self._judged.target.id, self._judged.listener)
@@ -197,6 +218,7 @@ class ExampleRecorder:
                     verdict=verdict,
                     steps=steps,
                     failure=failure,
+                    newer=self.newer,
                 )
             )
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
 
 import pytest
 
 from clauses import marks
 from clauses.catalogue import Clause, catalogue
+from clauses.clause_sets import EVERYTHING, ClauseSet
 from clauses.operations import clause_or_row
 from clauses.tiers import Tier
 from conformance.runs.run_identity import target_facts
@@ -27,6 +30,7 @@ from reports.records import BROKEN_VERDICTS, PlannedCell, Verdict
 from reports.run.judged_examples import CellKey
 from reports.run.recorder import RunRecorder
 from reports.run.run_writer import NOT_STARTED, RunWriter, clause_facts
+from strategies.hypothesis_adapter import Test, examples_since
 
 StoredCheck = Callable[..., None]
 """Judges input that is not drawn: it takes the target, and the values that are stored with a failure."""
@@ -64,6 +68,21 @@ def checks_of(marked: Iterable[pytest.Mark]) -> tuple[StoredCheck, ...]:
     return tuple(check for mark in of_list for check in mark.kwargs.get(marks.CHECKS, ()))
 
 
+def newer_examples(test: Test, clause_set: ClauseSet) -> tuple[Mapping[str, Any], ...]:
+    """Return the values of the pinned examples of a property that are newer than a set of clauses."""
+    return tuple(values for since, values in examples_since(test) if clause_set.is_newer(since))
+
+
+def newer_last(items: Iterable[pytest.Item], clause_set: ClauseSet) -> list[pytest.Item]:
+    """Return properties with those last, on each listener, that the set does not ask for: they may end a target."""
+
+    def is_newer(item: pytest.Item) -> bool:
+        name = str(item.function.__name__)  # type: ignore[attr-defined]
+        return all(clause_set.why_note(clause.id, name) for clause in clauses_of(item))
+
+    return [item for _, group in groupby(items, key=chosen_of) for item in sorted(group, key=is_newer)]
+
+
 def is_about(item: pytest.Item, target: Target) -> bool:
     """Return whether an item is a property that judges a target, on any of its listeners."""
     return is_judged(item) and chosen_of(item).target.id == target.id
@@ -90,60 +109,66 @@ def planned_run(
     tier: str,
     role: str,
     malformed: Sequence[pytest.Item] = (),
+    clause_set: ClauseSet = EVERYTHING,
 ) -> RunRecorder:
     """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
     `malformed` are properties that are left out because they send malformed requests. A clause that has only such is
-    n/a.
+    n/a. What `clause_set` does not ask for comes last.
     """
-    recorder = RunRecorder(writer, tier=tier, role=role)
-    applying = _cells_of(judged)
-    cells = {**_cells_of(malformed), **applying}
+    recorder = RunRecorder(writer, tier=tier, role=role, clause_set=clause_set)
+    applying = _cells_of(judged, clause_set)
+    cells = {**_cells_of(malformed, clause_set), **applying}
     order = {clause.id: index for index, clause in enumerate(catalogue())}
     # Rows of operations are not in the catalogue; they stay in the order in which they are tried.
-    in_order = sorted(cells, key=lambda key: order.get(key.clause, 0))
+    in_order = sorted(cells, key=lambda key: (bool(clause_set.why_not_asked(key.clause)), order.get(key.clause, 0)))
     named = dict.fromkeys(key.clause for key in in_order)
     targets = list({(target := chosen_of(item).target).id: target for item in judged}.values())
     recorder.plan(
         (cells[key] for key in in_order),
-        [clause_facts(clause_or_row(id_), role=role) for id_ in named],
+        [clause_facts(clause_set.as_asked(clause_or_row(id_)), role=role) for id_ in named],
         [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in targets],
     )
     for key in cells.keys() - applying.keys():
         recorder.not_applicable(key, NOTHING_MALFORMED)
-    recorder.stale_expectations = stale_expectations(targets)
+    recorder.stale_expectations = stale_expectations(targets, clause_set)
     return recorder
 
 
-def _cells_of(items: Iterable[pytest.Item]) -> dict[CellKey, tuple[PlannedCell, str]]:
+def _cells_of(items: Iterable[pytest.Item], clause_set: ClauseSet) -> dict[CellKey, tuple[PlannedCell, str]]:
     """Return the cells of properties, each with the level of its clause."""
     return {
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
         for item in items
         for clause in clauses_of(item)
-        for planned in [_plan(clause, chosen_of(item))]
+        for planned in [_plan(clause, chosen_of(item), clause_set)]
     }
 
 
-def _plan(clause: Clause, listener: ChosenTarget) -> PlannedCell:
+def _plan(clause: Clause, listener: ChosenTarget, clause_set: ClauseSet) -> PlannedCell:
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,
         listener=listener.listener,
         known_violation="; ".join(
             dict.fromkeys(
-                known.note for known in listener.target.known_violations if known.holds_on(clause.id, listener.listener)
+                known.note
+                for known in listener.target.known_violations
+                if known.holds_on(clause.id, listener.listener) and not clause_set.why_not_asked(clause.id)
             )
         ),
     )
 
 
-def stale_expectations(targets: Iterable[Target]) -> list[str]:
-    """Describe the declared violations that have expired or whose clause does not exist."""
+def stale_expectations(targets: Iterable[Target], clause_set: ClauseSet = EVERYTHING) -> list[str]:
+    """Describe the declared violations that have expired or whose clause does not exist.
+
+    Those of clauses that the set does not ask for are left out.
+    """
     today = datetime.now(UTC).date()
     stale = []
     for target in targets:
-        for known in _own_declarations(target):
+        for known in _own_declarations(target, clause_set):
             if known.clause not in catalogue():
                 stale.append(f"{target.id} declares {known.clause}, which is not in the catalogue")
             elif known.expires <= today:
@@ -176,7 +201,7 @@ def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> 
     which of a cell's failures are seen may depend on what is drawn.
     """
     for target in targets:
-        for known in _own_declarations(target):
+        for known in _own_declarations(target, recorder.clause_set):
             if known.is_baseline:
                 continue
             for listener in set(known.listeners) - set(target.listeners):
@@ -199,6 +224,10 @@ def _why_unmatched(recorder: RunRecorder, target: Target, known: KnownViolation,
     return f"but no failure matches {known.match!r}"
 
 
-def _own_declarations(target: Target) -> Iterator[KnownViolation]:
-    """Yield the declarations of a target that it does not inherit."""
-    return (known for known in target.known_violations if not known.inherited_from)
+def _own_declarations(target: Target, clause_set: ClauseSet) -> Iterator[KnownViolation]:
+    """Yield the declarations of a target that it does not inherit, without those that the set does not ask for."""
+    return (
+        known
+        for known in target.known_violations
+        if not known.inherited_from and not (known.clause in catalogue() and clause_set.why_not_asked(known.clause))
+    )

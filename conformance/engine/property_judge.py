@@ -6,7 +6,7 @@ from harness errors. It leaves the details to `ExampleRecorder`, `ExampleLimits`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -37,6 +37,7 @@ from wire.exchange import Exchange, Step
 JUDGE: ContextVar[Judge] = ContextVar("judge")
 """The judge of the current property."""
 
+NEWER_EXAMPLE = "an example is newer than the set of clauses"
 NOT_JUDGED = "not judged after the first failures: {error}"
 OUT_OF_PATIENCE = (
     "not judged after the first failures: the target used up the time that the property may wait for responses"
@@ -64,6 +65,7 @@ class PropertyJudge(Judge):
         further_kinds: FurtherKinds | None = None,
         failing: FailingExamples | None = None,
         second_plays: SecondPlays | None = None,
+        newer: Collection[Mapping[str, Any]] = (),
     ) -> None:
         """Start without examples.
 
@@ -80,6 +82,7 @@ class PropertyJudge(Judge):
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
             second_plays: judges plays of a client again in which it was late; None if it is judged by no plays.
+            newer: the values of its pinned examples that the run's set of clauses does not ask for.
         """
         super().__init__(judged, [clause.id for clause in clauses])
         self.keep_machine = recorder.keep_machine
@@ -91,6 +94,7 @@ class PropertyJudge(Judge):
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
         self._second_plays = second_plays
+        self._newer = newer
         self._has_found = False
         self._harness_error: HarnessError | None = None
         self._lack: NoCredentials | None = None
@@ -266,6 +270,7 @@ class PropertyJudge(Judge):
         if self._harness_error is not None:
             # Further examples would only repeat it: a broker that is gone is gone for all of them.
             raise self._harness_error
+        self._examples.newer = NEWER_EXAMPLE if self._is_newer(values) else ""
         patience = self._judged.patience
         before = patience.now()
         try:
@@ -286,6 +291,9 @@ class PropertyJudge(Judge):
             # Silence that was allowed does not count against the target's patience.
             patience.refund(before)
             self._examples.conforms(tuple(self._judged.journal), self._limits.phase)
+
+    def _is_newer(self, values: Mapping[str, Any]) -> bool:
+        return any(all(values.get(name) == value for name, value in newer.items()) for newer in self._newer)
 
     def _failed(self, error: AssertionError, example: FailingExample, before: Patience) -> bool:
         """Record an example that fails, and return whether Hypothesis has to know it."""

@@ -32,7 +32,7 @@ from conformance.assertions.unlisted_apis import unlisted_items
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.examples_ahead import RejudgeSequentially, examples_ahead, examples_at_once
 from conformance.engine.hypothesis_profiles import UNSHRUNK, examples_on, profile_name
-from conformance.engine.planning import note_started
+from conformance.engine.planning import newer_examples, note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample, Repeater
 from conformance.failures.stored_failures import StoredFailure
@@ -255,6 +255,7 @@ class BrokerRole(RoleInRun[Broker]):
             is_thorough=self.has_whole_lists(judged),
             distance_s=judged.distance_s,
             pinned=len(pinned_examples(test)),
+            newer=newer_examples(test, self.recorder.clause_set),
         )
         JUDGE.set(judge)
         share = partial(examples_on, judged.listener, judged.target.listeners)

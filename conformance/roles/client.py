@@ -15,7 +15,7 @@ from conformance.assertions.play_summary import software_in_words
 from conformance.engine.drawing import examples_go_to
 from conformance.engine.failing_examples import FailingExamples, FurtherKinds
 from conformance.engine.hypothesis_profiles import client_examples
-from conformance.engine.planning import is_about, note_started
+from conformance.engine.planning import is_about, newer_examples, note_started
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import repeat_plays
@@ -116,6 +116,7 @@ class ClientRole(RoleInRun[ClientUnderTest]):
             further_kinds=FurtherKinds(pinned=pinned),
             failing=self._failing,
             second_plays=self._second_plays,
+            newer=newer_examples(test, self.recorder.clause_set),
         )
         JUDGE.set(judge)
         count = partial(client_examples, tier=tier_in(self.config))

@@ -23,6 +23,7 @@ from conformance.engine.planning import (
     is_judged,
     is_left_out,
     is_malformed_alone,
+    newer_last,
     planned_run,
     unmatched_expectations,
 )
@@ -102,6 +103,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
     judged = [item for item in items if is_judged(item)]
+    if len(judged) == len(items):
+        items[:] = judged = newer_last(judged, config.getoption("--clauses"))
     if judged and config.option.tbstyle == "auto":
         # The report of a failing property shows bytes, so pytest need not read our source for each traceback.
         config.option.tbstyle = "native"
@@ -126,8 +129,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                     _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
                     for item in judged
                 },
+                clause_set=config.getoption("--clauses").name,
             ),
             tier=name,
+            clause_set=config.getoption("--clauses"),
             role=role_of(judged[0]).name,
             malformed=[item for item in left_out if is_malformed_alone(item, tier, kind)],
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import catalogue
+from clauses.clause_sets import NEXT
 from conformance.runs.run_identity import file_sha256
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.artefacts.kafka_home import HOME
@@ -55,6 +56,7 @@ def finished_runs(
     seed: int | None,
     launcher: str,
     operations: Collection[str] = (),
+    clause_set: str = NEXT,
 ) -> Mapping[str, TargetRun]:
     """Return the complete single-target runs below a folder, which need not be repeated.
 
@@ -65,6 +67,7 @@ def finished_runs(
         seed: the seed that the runs must have; None accepts any.
         launcher: the launcher that the runs must have used; "auto" accepts any.
         operations: the rows that a run of operations must have; none for runs that judge every clause.
+        clause_set: the name of the set of clauses that the runs must have judged by.
 
     Returns:
         The newest run of each target, by target id.
@@ -77,6 +80,7 @@ def finished_runs(
     finished: dict[str, TargetRun] = {}
     for folder, header in complete_runs(sorted(runs.glob(f"*/{HEADER_FILE}"))):
         is_as_asked = header["tier"] == tier and seed in (None, header.get("seed"))
+        is_as_asked = is_as_asked and header.get("clause_set", NEXT) == clause_set
         is_as_asked = is_as_asked and _has_asked_for(header, operations)
         if is_as_asked and _is_of(header, suite) and _is_done(folder, header):
             (facts,) = header["targets"]

@@ -6,7 +6,7 @@ Listeners of a target are grouped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from reports.document.blocks import (
 from reports.exports.comparison import TITLES, CellChange, ChangeKind, GridComparison
 from reports.exports.issues import ViolatedClause, violation_documents
 from reports.grid.grid_view import verdict_text
-from reports.records import Verdict
+from reports.records import VIOLATED_VERDICTS, Verdict
 from reports.wording.escaping import cut, one_line
 from reports.wording.verdict_labels import counted
 
@@ -73,15 +73,22 @@ def rows_of(comparison: GridComparison, kind: ChangeKind) -> list[ChangeRow]:
     """
     changes = comparison.of_kind(kind)
     of_target = Counter(change.target for change in changes)
-    alike: dict[tuple[object, ...], list[CellChange]] = {}
+    single: list[CellChange] = []
     whole: dict[str, list[CellChange]] = {}
     for change in changes:
         if kind in LONG_KINDS and of_target[change.target] > _MANY_CELLS:
             whole.setdefault(change.target, []).append(change)
         else:
-            key = (change.clause, change.target, change.before, change.after)
-            alike.setdefault(key, []).append(change)
-    return [*map(_row_of, alike.values()), *map(_row_of_target, whole.values())]
+            single.append(change)
+    return [*_rows_of_listeners(single), *map(_row_of_target, whole.values())]
+
+
+def _rows_of_listeners(changes: Iterable[CellChange]) -> list[ChangeRow]:
+    """Return a row for each clause that changed in the same way on several listeners of a target."""
+    alike: dict[tuple[object, ...], list[CellChange]] = {}
+    for change in changes:
+        alike.setdefault((change.clause, change.target, change.before, change.after), []).append(change)
+    return [*map(_row_of, alike.values())]
 
 
 def _row_of(changes: Sequence[CellChange]) -> ChangeRow:
@@ -122,6 +129,34 @@ def comparison_report(comparison: GridComparison, names: tuple[str, str], *, wid
     return Document(
         title="Kafka conformance: what changed",
         blocks=(sentence, *compared, *sections) if width is None else (*compared, *reversed(sections), sentence),
+    )
+
+
+def pull_request_report(comparison: GridComparison, names: tuple[str, str]) -> Document:
+    """Return the three lists of a pull request: what is newly violated, what no longer is, and what else changed.
+
+    Args:
+        comparison: of the base branch's run with that of the pull request.
+        names: of both runs.
+    """
+    lists: dict[str, list[CellChange]] = {"New red": [], "Gone": [], "Changed": []}
+    for change in comparison.changes:
+        was_red, is_red = change.before in VIOLATED_VERDICTS, change.after in VIOLATED_VERDICTS
+        lists["Changed" if was_red == is_red else "New red" if is_red else "Gone"].append(change)
+    counts = ", ".join(f"{len(changes)} {title.lower()}" for title, changes in lists.items())
+    return Document(
+        title="Kafka conformance: compared with the base branch",
+        blocks=(
+            Sentence(Strong(f"Cells: {counts}.")),
+            Sentence(f"From {names[0]} to {names[1]}."),
+            *(_pull_request_section(title, _rows_of_listeners(each)) for title, each in lists.items() if each),
+        ),
+    )
+
+
+def _pull_request_section(title: str, rows: Sequence[ChangeRow]) -> Section:
+    return Section(
+        title=f"{title}: {sum(row.cells for row in rows):,}", blocks=(_table(rows),), is_folded=title == "Changed"
     )
 
 

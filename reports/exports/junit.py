@@ -138,6 +138,8 @@ def _case(cell: GridCell, own: OwnCell, result: str, kept: Mapping[str, KeptFail
 
 def _message(cell: GridCell, own: OwnCell, seen: Sequence[KeptFailure]) -> str:
     reason = _declared(cell, seen) or cell.why
+    if cell.is_newer:
+        reason = "; ".join([reason, *(first_line(each) for each in seen[:3])])
     crashes = any(each.kind in CRASH_KINDS for each in seen)
     words = [
         CRASHES if crashes else verdict_word(cell.verdict, own.role),

@@ -60,6 +60,7 @@ def summary_markdown(
             *_violations(violations),
             *_details(folded, violations),
             *(section for verdict in _NEXT_WORST for section in _others(folded, verdict, pages)),
+            *_newer(folded),
         ),
         end=tuple(_end(summary, pages)),
     )
@@ -108,6 +109,21 @@ def _others(folded: FoldedGrid, verdict: Verdict, pages: str | None) -> Iterator
             title=f"{verdict_text(verdict)}: {len(items)}",
             blocks=(BulletList(tuple(items)),),
             is_folded=len(items) > _FOLDED_FROM or verdict is Verdict.KNOWN_VIOLATION,
+        )
+
+
+def _newer(folded: FoldedGrid) -> Iterator[Block]:
+    """Yield what differs in something newer than the set of clauses that its run was judged by."""
+    items = [
+        ListItem(cell.reason, f"{cell.clause} on {cell.target}, {cell.listener}")
+        for cell in folded.grid.cells
+        if cell.is_newer
+    ]
+    if items:
+        yield Section(
+            title=f"Newer than the set of clauses, fails nothing: {len(items)}",
+            blocks=(BulletList(tuple(items)),),
+            is_folded=True,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reports.records import Phase, Verdict
@@ -34,6 +34,7 @@ class JudgedExample:
         phase: whether it was drawn to judge or to shrink.
         steps: what was done on the connections, in order.
         failure: the failure, for a violation or an informational difference.
+        newer: why the set of clauses that a run judges by does not ask for the example itself; empty if it does.
     """
 
     key: CellKey
@@ -43,11 +44,21 @@ class JudgedExample:
     verdict: Verdict
     steps: Sequence[Step]
     failure: Failure | None = None
+    newer: str = ""
 
     @property
     def exchanges(self) -> list[Exchange]:
         """All exchanges of the example, in order."""
         return [exchange for step in self.steps for exchange in step.exchanges]
+
+
+def as_note(example: JudgedExample) -> JudgedExample:
+    """Return an example so that it fails nothing: whatever does not conform is informational."""
+    if example.verdict is Verdict.CONFORMS:
+        return example
+    note = Verdict.INFORMATIONAL
+    failure = replace(example.failure, verdict=note.value) if example.failure else None
+    return replace(example, verdict=note, failure=failure)
 
 
 def latency_bucket(latency_us: int) -> int:
@@ -80,7 +91,9 @@ def first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
 def replaces(example: JudgedExample, kept: Failure) -> bool:
     """Return whether a failing example replaces the kept one: it is shrunk or shorter.
 
-    Declared violations are not shrunk.
+    Declared violations are not shrunk. A violation replaces a note, and never the other way round.
     """
+    if example.verdict.value != kept.verdict:
+        return example.verdict is Verdict.VIOLATES
     is_shrunk = example.phase is Phase.SHRINK and not kept.known_violation
     return is_shrunk or sent_bytes(example.steps) < sent_bytes(kept.steps)

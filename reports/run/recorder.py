@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clauses.catalogue import Level, Role
+from clauses.clause_sets import EVERYTHING, ClauseSet, says_not_asked
 from reports.records import (
     NOTHING,
     OPERATION,
@@ -24,6 +25,7 @@ from reports.run.failures import Failure, failure_files
 from reports.run.judged_examples import (
     CellKey,
     JudgedExample,
+    as_note,
     first_latency_us,
     last_error_code,
     latency_bucket,
@@ -87,6 +89,11 @@ class Cell:
         return self.planned.reason
 
     @property
+    def is_newer(self) -> bool:
+        """Whether it differs in something that the run's set of clauses does not ask for, which fails nothing."""
+        return self.verdict is Verdict.INFORMATIONAL and says_not_asked(self.planned.reason)
+
+    @property
     def doubts(self) -> list[str]:
         """Why it is inconclusive, or would be if nothing else were wrong."""
         return [*self.problems, *([self.planned.unproven] if self.planned.unproven else [])]
@@ -129,9 +136,12 @@ class RunRecorder:
         options_of_replay: options of the command line that `replay` takes as well, with their values.
         remarks: what operators should know of a client and no verdict says, by its id.
         stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
+        clause_set: what the run judges by. What is newer is judged too: it is at most a note, and so fails nothing.
     """
 
-    def __init__(self, writer: RunWriter, *, tier: str, role: str = Role.BROKER) -> None:
+    def __init__(
+        self, writer: RunWriter, *, tier: str, role: str = Role.BROKER, clause_set: ClauseSet = EVERYTHING
+    ) -> None:
         self.cells: dict[CellKey, Cell] = {}
         self.targets: dict[str, TargetFacts] = {}
         self.stopped = False
@@ -141,6 +151,7 @@ class RunRecorder:
         self.keep_machine = writer.add_machine
         self.role = role
         self.tier = tier
+        self.clause_set = clause_set
         self.client_commands: dict[str, Mapping[str, Any]] = {}
         self.options_of_replay: tuple[str, ...] = ()
         self.remarks: dict[str, str] = {}
@@ -173,6 +184,10 @@ class RunRecorder:
         for planned, level in cells:
             key = CellKey(planned.clause, planned.target, planned.listener)
             self.cells[key] = Cell(planned=planned, level=level)
+            if why := self.clause_set.why_not_asked(key.clause):
+                # It applies once an example of it is judged; a run lacks nothing without it.
+                self.cells[key].left_out[why] = None
+                self.not_applicable(key, why)
         self.writer.header["clauses"] = clauses
         self._write_header()
 
@@ -226,7 +241,10 @@ class RunRecorder:
 
     def problem(self, key: CellKey, reason: str) -> None:
         """Record why an example of a cell could not be judged, each reason once."""
-        self.cells[key].problems.setdefault(reason)
+        if self.clause_set.why_not_asked(key.clause):
+            self.note_left_out(key, reason)
+        else:
+            self.cells[key].problems.setdefault(reason)
 
     def matched(self, target: str, declaration: object) -> None:
         """Record that a failure matched a declared violation of a target."""
@@ -264,8 +282,13 @@ class RunRecorder:
                 cell.planned = dataclasses.replace(cell.planned, reason=reason)
 
     def judged(self, example: JudgedExample) -> None:
-        """Record one judged example."""
+        """Record one judged example; what the set of clauses does not ask for is at most a note."""
         cell = self.cells[example.key]
+        if why := example.newer or self.clause_set.why_note(example.key.clause, example.property_name):
+            example = as_note(example)
+            if example.verdict is not Verdict.CONFORMS:
+                cell.left_out.setdefault(why)
+                self._applies(cell)
         if not cell.planned.applicable:
             self._applies(cell)
         if example.phase is Phase.GENERATE:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Catalogue, Clause
+from clauses.clause_sets import NEXT
 from reports.command_line.distribution import suite_commit, suite_version
 from reports.record_columns import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column
 from reports.records import HEADER_FILE, MACHINES_FOLDER, RECORD_SCHEMA_VERSION
@@ -212,6 +213,7 @@ class RunWriter:
         whole: bool = True,
         corrects: str | None = None,
         pinned_examples: Mapping[str, int] | None = None,
+        clause_set: str = NEXT,
     ) -> None:
         """Make the folder and the header.
 
@@ -223,6 +225,7 @@ class RunWriter:
             whole: whether everything in the tier is to be judged, on every listener.
             corrects: id of an earlier run that this one replaces.
             pinned_examples: how many pinned examples (`@example`) each property has.
+            clause_set: the name of the set of clauses that it judges by.
         """
         self._started_at = now = datetime.now(UTC)
         self._begun_s = time.monotonic()
@@ -246,6 +249,7 @@ class RunWriter:
             "whole": whole,
             "corrects": corrects,
             "pinned_examples": pinned_examples,
+            "clause_set": clause_set,
             "seed": seed,
             "tier": tier,
             "host": {

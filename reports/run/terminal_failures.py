@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clauses.catalogue import Level, Role
+from clauses.clause_sets import says_not_asked
 from reports.grid.bugs import client_cause
 from reports.records import (
     FACTS_FILE,
@@ -92,6 +93,7 @@ def failure_lines(recorder: RunRecorder, *, width: int = 80, complete: bool = Fa
             yield from _failures(recorder, verdict, width)
     for stale in recorder.stale_expectations:
         yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
+    yield from _newer(recorder, width)
     yield from _reasons(recorder, Verdict.NOT_RUN, "not run", width)
     yield from _left_out(recorder, width, complete=complete)
     if complete:
@@ -140,11 +142,28 @@ def _notes(recorder: RunRecorder, width: int, *, counted_as: str, what: str, mos
         yield from _block(head, lines, Verdict.INFORMATIONAL)
 
 
+def _newer(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    """Yield what differs in something newer than the run's set of clauses, a line for each failure."""
+    lines = [
+        shortened(
+            f"  {key.clause} on {key.target} ({key.listener}): {seen}", ROWS_OF_TEXT * width, complete_in="failures/"
+        )
+        for key, cell in recorder.cells.items()
+        if cell.is_newer
+        for seen in [failure.first_line for failure in cell.failures.values()] or [cell.planned.reason]
+    ]
+    if lines:
+        name = recorder.clause_set.name
+        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} newer than set {name} of clauses, fails nothing:"
+        more = [f"  and {len(lines) - MAX_SHOWN} more: see failures/"] if len(lines) > MAX_SHOWN else []
+        yield from _block(head, [*lines[:MAX_SHOWN], *more], Verdict.INFORMATIONAL)
+
+
 def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_ShownFailure]:
     groups: dict[tuple[str, str, str, str], _ShownFailure] = {}
     for key, cell in recorder.cells.items():
         for failure in cell.failures.values():
-            if cell.verdict_of(failure) is not verdict:
+            if cell.verdict_of(failure) is not verdict or cell.is_newer:
                 continue
             same = (key.clause, key.target, failure.property_name, failure.first_line)
             if failure.role == Role.CLIENT:
@@ -292,7 +311,7 @@ def _left_out(recorder: RunRecorder, width: int, *, complete: bool) -> Iterator[
     reasons: dict[tuple[str, str, Verdict], dict[str, list[str]]] = {}
     for key, cell in recorder.cells.items():
         is_judged = cell.verdict is not Verdict.NOT_RUN
-        if is_judged and cell.planned.applicable and cell.planned.reason:
+        if is_judged and cell.planned.applicable and cell.planned.reason and not says_not_asked(cell.planned.reason):
             of_target = reasons.setdefault((key.clause, key.target, cell.verdict), {})
             of_target.setdefault(cell.planned.reason, []).append(key.listener)
     folded: Counter[str] = Counter()

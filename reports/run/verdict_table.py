@@ -78,6 +78,8 @@ def verdict_table(
             f"{counts[each]} {verdict_text(each, role=recorder.role)}" for each in reversed(WORST_FIRST) if counts[each]
         )
     )
+    if not recorder.clause_set.is_next:
+        yield Line(f"Judged by set {recorder.clause_set.name} of clauses; what is newer fails nothing.")
     vacuous = vacuous_clients(recorder)
     for sentence in vacuous.values():
         yield Line(sentence, MARKUP[Verdict.NOT_RUN])

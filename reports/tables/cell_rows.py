@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from clauses.clause_sets import says_not_asked
 from clauses.operations import title_of
 from reports.records import Verdict, failure_verdict
 from reports.tables.columns import CELL, InstantOfHistory, Int32, Int64
@@ -80,6 +81,11 @@ class GridCell:
         if self.verdict is Verdict.INCONCLUSIVE:
             return self.reason
         return self.known_violation or self.reason
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether it differs in something that the run's set of clauses does not ask for, which fails nothing."""
+        return self.verdict is Verdict.INFORMATIONAL and says_not_asked(self.reason)
 
     @property
     def violations(self) -> tuple[CellFailure, ...]:

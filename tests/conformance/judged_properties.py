@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
+from clauses.clause_sets import EVERYTHING, ClauseSet
 from conformance.engine.failing_examples import FurtherKinds
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.patience import Patience
@@ -135,11 +136,15 @@ def judged(
     distance_s: float = 0.0,
     pinned: int = 0,
     further_kinds: FurtherKinds | None = None,
+    clause_set: ClauseSet = EVERYTHING,
+    newer: Sequence[Mapping[str, Any]] = (),
 ) -> Judged:
     """Return a judge of some clauses on a broker, of a MUST unless others are given."""
     clauses = clauses or (MUST,)
     planned_clauses = (*clauses, *(catalogue()[id_] for id_ in also_planned))
-    recorder = RunRecorder(RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke")
+    recorder = RunRecorder(
+        RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke", clause_set=clause_set
+    )
     target, listener = broker.target.id, broker.listener
     planned = [
         PlannedCell(clause=each.id, target=target, listener=listener, known_violation=known) for each in planned_clauses
@@ -155,6 +160,7 @@ def judged(
         distance_s=distance_s,
         pinned=pinned,
         further_kinds=further_kinds,
+        newer=newer,
     )
     return Judged(judge, recorder, CellKey(clauses[0].id, target, listener))
 

@@ -68,6 +68,7 @@ def options(**inputs: str) -> list[str]:
             {"broker": "a", "expectations": "ci/known.toml", "strict_should": "false"},
             ["--broker", "a", "--expectations", f"{WORKSPACE}/ci/known.toml"],
         ),
+        ({"broker": "a", "clauses": "0.1"}, ["--broker", "a", "--clauses", "0.1"]),
         ({"broker": "a", "baseline": "ci/known.txt"}, ["--broker", "a", "--baseline", f"{WORKSPACE}/ci/known.txt"]),
         (
             {"client_command": "./c {bootstrap}", "client_unconfined": "true"},
@@ -82,6 +83,7 @@ def options(**inputs: str) -> list[str]:
         "image",
         "options",
         "expectations",
+        "clauses",
         "baseline",
         "client",
     ],

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from ruamel.yaml import YAML
 
+from clauses.clause_sets import newest_set
 from reference_model.profiles.listeners import USUAL_LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
 from tests.programs import require_program
@@ -162,6 +163,10 @@ def test_every_variable_of_the_action_is_an_input() -> None:
     }
     assert handed_on == {name: f"${{{{ inputs.{name} }}}}" for name in handed_on}
     assert set(content["inputs"]) == {*handed_on, "artifact", "python-version"}
+
+
+def test_the_action_judges_by_the_newest_set_unless_it_is_told_otherwise() -> None:
+    assert read(REPOSITORY / "action.yml")["inputs"]["clauses"]["default"] == newest_set().name
 
 
 def test_wrong_lines_are_caught() -> None:

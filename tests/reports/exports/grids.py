@@ -76,6 +76,16 @@ def small_tables(out_dir: Path) -> Path:
     )
 
 
+def newer_grid(folder: Path) -> Path:
+    """Write a grid of one cell that differs in a clause newer than the set of clauses that its run was judged by."""
+    return write_tables(
+        folder,
+        targets=[target_row(NEW)],
+        clauses=[clause_row(CLAUSE)],
+        cells=[cell_row(CLAUSE, NEW, "informational", reason="newer than set 0.1")],
+    )
+
+
 def hostile_tables(out_dir: Path, **failure: str) -> Path:
     """Write tables with hostile text wherever a target can choose the text, and in more places."""
     return write_tables(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.exports.annotations import MAX_ANNOTATIONS, annotation_lines
+from reports.exports.annotations import MAX_ANNOTATIONS, annotation_lines, newer_lines
 from reports.exports.issues import violations_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from tests.reports.exports.grids import CLAUSE, HOSTILE
+from tests.reports.exports.grids import CLAUSE, HOSTILE, newer_grid
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 
@@ -23,6 +23,15 @@ def test_each_violation_that_fails_a_run_is_a_line(small: Path) -> None:
     """A violated SHOULD fails none."""
     (line,) = annotated(small)
     assert line.startswith(f"::error title=MUST {CLAUSE}%3A apache-kafka-3.9.2::What {CLAUSE} says. Seen: ")
+
+
+def test_what_is_newer_than_the_set_is_a_notice(tmp_path: Path) -> None:
+    folder = newer_grid(tmp_path / "grid")
+    assert annotated(folder) == []
+    assert list(newer_lines(FoldedGrid(read_grid(folder)))) == [
+        f"::notice title=MUST {CLAUSE}%3A apache-kafka-4.4.0%2C fails nothing::What {CLAUSE} says. It does not count yet: "
+        "newer than set 0.1."
+    ]
 
 
 def test_there_are_at_most_ten_and_nothing_in_them_acts(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown, markdown
 from reports.exports.comparison import ChangeKind, GridComparison, compare
-from reports.exports.comparison_texts import comparison_report, rows_of
+from reports.exports.comparison_texts import comparison_report, pull_request_report, rows_of
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_tables import Grid
 from tests.reports.exports.grids import (
@@ -194,3 +194,33 @@ def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:
     rendered = RenderedTags(text)
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert rendered.links == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "title"),
+    [
+        ("conforms", "violates", "New red: 1"),
+        (None, "flaky", "New red: 1"),
+        ("violates", "known_violation", "Gone: 1"),
+        ("violates", None, "Gone: 1"),
+        ("conforms", "inconclusive", "Changed: 1"),
+        (None, "informational", "Changed: 1"),
+    ],
+)
+def test_each_change_is_in_one_list_of_a_pull_request(
+    before: str | None, after: str | None, title: str, tmp_path: Path
+) -> None:
+    same = cell_row(OTHER, OLD)
+    grids = [
+        _grid(tmp_path / name, same, *([cell_row(CLAUSE, OLD, verdict)] if verdict else []))
+        for name, verdict in (("a", before), ("b", after))
+    ]
+    text = markdown(pull_request_report(compare(*grids), ("main", "mine")))
+    assert [each for each in ("New red: 1", "Gone: 1", "Changed: 1") if each in text] == [title]
+    assert CLAUSE in text
+    assert "From main to mine." in text
+
+
+def test_nothing_changed_has_no_lists(tmp_path: Path) -> None:
+    comparison = _compared(tmp_path, {"verdict": "violates"}, {"verdict": "violates"})
+    assert "Cells: 0 new red, 0 gone, 0 changed." in markdown(pull_request_report(comparison, ("main", "mine")))

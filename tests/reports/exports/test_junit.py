@@ -7,14 +7,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reports.exports.junit import junit_document, result_of
+from reports.exports.junit import junit_document, junit_text, result_of
 from reports.grid.addresses import JUNIT
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
 from reports.grid.products import products_of
 from reports.records import Verdict
-from tests.reports.exports.grids import CLAUSE, NEW, OLD
+from tests.reports.exports.grids import CLAUSE, NEW, OLD, newer_grid
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 CHILDREN = {
@@ -144,3 +144,10 @@ def test_suite_is_a_product_and_has_its_time(tmp_path: Path) -> None:
     case = root[1][0]
     assert (case.get("classname"), case.get("name")) == (f"{NEW}.plaintext", row)
     assert case.get("time") == "15.000"
+
+
+def test_what_is_newer_than_the_set_passes_and_says_so(tmp_path: Path) -> None:
+    grid = read_grid(newer_grid(tmp_path / "grid"))
+    text = junit_text(grid, products_of(FoldedGrid(grid), ()), ())
+    assert 'failures="0" errors="0"' in text
+    assert "newer than set 0.1</system-out>" in text

@@ -16,7 +16,7 @@ from reports.grid.grid_reading import read_grid
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from tests.reports.exports.grids import EXPECTED_TAGS, HOSTILE, RenderedTags
+from tests.reports.exports.grids import CLAUSE, EXPECTED_TAGS, HOSTILE, NEW, RenderedTags, newer_grid
 from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
 
 
@@ -89,3 +89,10 @@ def test_texts_of_other_verdicts_do_not_act(verdict: str, tmp_path: Path) -> Non
     assert "li" in rendered.tags
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert rendered.links == []
+
+
+def test_what_is_newer_than_the_set_comes_last(tmp_path: Path) -> None:
+    folded = FoldedGrid(read_grid(newer_grid(tmp_path / "grid")))
+    text = summary_markdown(folded, summarise(folded, tmp_path), (), pages=None)
+    assert "Newer than the set of clauses, fails nothing: 1" in text
+    assert f"{CLAUSE} on {NEW}, plaintext" in text
