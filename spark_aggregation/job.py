@@ -11,6 +11,7 @@ none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-u
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from pathlib import Path
 import click
 
 from reports.command_line.suite_command import SuiteCommand, check_writable
-from reports.run_folders.refused_runs import RunLists
+from reports.run_folders.refused_runs import RefusedRun, RunLists
 from spark_aggregation.errors import (
     RollUpError,
     SparkUnavailable,
@@ -77,6 +78,7 @@ def stderr_held_back(explained: Callable[[BaseException], bool]) -> Iterator[Non
 @click.option("--keep-days", type=click.IntRange(1), help="Number of days of runs to keep.")
 @click.option("--mutation", help="mutation.json, as written by `kafka-conformance mutation --out`.")
 @click.option("--changes", help="changes.json, as written by `kafka-conformance changes --out`.")
+@click.option("--refused", hidden=True, help="JSON list of runs that were refused before.")
 def command(
     runs: tuple[str, ...],
     out: str,
@@ -85,9 +87,10 @@ def command(
     keep_days: int | None,
     mutation: str | None,
     changes: str | None,
+    refused: str | None,
 ) -> None:
     """Roll up run folders, or folders of run folders, into the tables of the grid."""
-    if not runs and (history is None or rebuild):
+    if not (runs or refused) and (history is None or rebuild):
         raise click.UsageError("give run folders, or a --history of earlier runs")
     if rebuild and history is None:
         raise click.UsageError("--rebuild needs --history")
@@ -96,7 +99,7 @@ def command(
     folders = screened(runs)
     request = RollUpRequest(
         roots=folders.roots,
-        refused=folders.refused,
+        refused=(*folders.refused, *_refused_before(refused)),
         out=out,
         history=history,
         rebuild=rebuild,
@@ -107,9 +110,14 @@ def command(
     with stderr_held_back(_is_explained):
         outcome = _rolled_up(request)
     _name(outcome.lists)
-    if runs and not outcome.counted:
+    if (runs or refused) and not outcome.counted:
         click.echo("Error: none of the given runs is valid", err=True)
         sys.exit(1)
+
+
+def _refused_before(file: str | None) -> Iterator[RefusedRun]:
+    for entry in json.loads(Path(file).read_text(encoding="utf-8")) if file else ():
+        yield RefusedRun(**entry)
 
 
 def _rolled_up(request: RollUpRequest) -> RollUpResult:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
+from conformance.commands.options import PAGES_OPTION, RUN_OR_GRID, form_option
 from conformance.commands.output_console import output_console
 from conformance.commands.results import Results, links_before, read_results
 from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown
@@ -23,8 +23,8 @@ _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
 
 
 @click.command()
-@click.argument("before", metavar="A", type=FOLDER)
-@click.argument("after", metavar="B", type=FOLDER)
+@click.argument("before", metavar="A", type=RUN_OR_GRID)
+@click.argument("after", metavar="B", type=RUN_OR_GRID)
 @form_option(
     *("text", "markdown", "json", "pull-request"),
     meaning="json also lists the new violations, each with the text for an issue; pull-request has three lists in Markdown: "
@@ -36,10 +36,10 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
     Changes are cells that are fixed, regressed, newly flaky, new or gone, and other reasons.
 
-    A and B are run folders, or folders that `grid` wrote. If each has one release of a product that the other lacks,
-    the two releases are compared with each other. The exit status is 1 if a clause whose violation fails a run (MUST,
-    or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if no cell
-    is in both, and otherwise 0.
+    A and B are run folders, packs, or folders that `grid` wrote. If each has one release of a product that the other
+    lacks, the two releases are compared with each other. The exit status is 1 if a clause whose violation fails a run
+    (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B or if
+    no cell is in both, and otherwise 0.
     """
     old, new = read_results(before), read_results(after)
     names = (printable(old.name), printable(new.name))

@@ -9,6 +9,7 @@ import click
 
 from conformance.commands.options import PAGES_OPTION
 from conformance.commands.output_console import status_line
+from conformance.commands.packed_runs import packs_taken_in
 from conformance.commands.spark_jobs import running, spark_job
 
 
@@ -33,13 +34,16 @@ from conformance.commands.spark_jobs import running, spark_job
 def grid(runs: tuple[str, ...], out: Path, pages: str | None, **options: str | int | bool | None) -> None:
     """Roll up run folders (or folders of them) into one grid.
 
+    A file that `pack` wrote is taken like a run folder, after it was judged again.
+
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
-    job = spark_job("job", *runs, "--out", str(out), *as_options(options))
-    with status_line("rolling up with Spark"), running(job) as roll_up:
-        # Half a second of imports, done while the roll-up runs.
-        from conformance.commands.site import write_site  # noqa: PLC0415
-        from reports.site.build import read_tables  # noqa: PLC0415
+    with packs_taken_in(runs) as at_hand:
+        job = spark_job("job", *at_hand.arguments, "--out", str(out), *as_options(options))
+        with status_line("rolling up with Spark"), running(job) as roll_up:
+            # Half a second of imports, done while the roll-up runs.
+            from conformance.commands.site import write_site  # noqa: PLC0415
+            from reports.site.build import read_tables  # noqa: PLC0415
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
     write_site(out, *read_tables(out, pages=pages or ""))

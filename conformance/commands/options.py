@@ -10,6 +10,8 @@ import click
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 """A folder that exists."""
+RUN_OR_GRID = click.Path(path_type=Path, exists=True)
+"""A run folder, the folder of a grid, or a file that `pack` wrote."""
 PAGES_OPTION = click.option(
     "--pages",
     metavar="URL",

@@ -13,6 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
+from conformance.commands.packed_runs import run_folder_of
+from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.command_line.suite_command import DISK_FAULTS
 from reports.exports.single_run import grid_of_run
 from reports.exports.single_run_failures import failures_of_run
@@ -21,6 +23,7 @@ from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.run_folders.refused_runs import RunRefused
+from reports.run_folders.run_pack import is_pack
 from reports.tables.failure_rows import KeptFailure
 
 
@@ -69,12 +72,15 @@ def links_before(results: Results, pages: str | None) -> str | None:
 
 
 def read_results(path: Path) -> Results:
-    """Read a run folder or a grid's folder.
+    """Read a run folder, a pack or a grid's folder.
 
     Raises:
         InvalidFile: the folder is neither, or is damaged; the message says which.
     """
     try:
+        if is_pack(path):
+            with temporary_folder() as scratch:
+                return _results_of_run(run_folder_of(path, scratch))
         if (path / TABLES_FOLDER).is_dir():
             return _results_of_grid(path)
         if (path / HEADER_FILE).is_file():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.commands.options import FOLDER, PAGES_OPTION, form_option
+from conformance.commands.options import PAGES_OPTION, RUN_OR_GRID, form_option
 from conformance.commands.results import links_before, read_results
 from reports.exports.annotations import annotation_lines, newer_lines
 from reports.exports.issues import violation_documents, violations_of
@@ -23,7 +23,7 @@ SUMMARY_SCHEMA_VERSION = 1
 
 
 @click.command()
-@click.argument("path", metavar="GRID_OR_RUN", type=FOLDER)
+@click.argument("path", metavar="GRID_OR_RUN", type=RUN_OR_GRID)
 @form_option(
     *("markdown", "json", "junit", "annotations"),
     meaning="json lists every violation with the text for an issue; junit has a case per clause and listener; annotations "
@@ -35,7 +35,8 @@ def summary(path: Path, form: str, pages: str | None) -> None:
 
     The worst comes first, details are folded, and the page has at most 65,536 bytes.
 
-    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again: the exit status is 0.
+    GRID_OR_RUN is a run folder, a pack, or a folder that `grid` wrote. Only a pack is judged again: the exit
+    status is 0.
     """
     results = read_results(path)
     folded = FoldedGrid(results.grid)

@@ -11,6 +11,7 @@ import click
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.output_console import status_line
+from conformance.commands.packed_runs import packs_taken_in
 from conformance.commands.results import blaming_grid
 from conformance.commands.spark_jobs import spark_job, status_of
 from fixtures.cleanup.temporary_folder import temporary_folder
@@ -33,7 +34,7 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, readable=Fals
 
 @click.command()
 @click.argument("published", metavar="SITE_OR_TABLES", type=_FOLDER)
-@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, readable=False))
 @click.option(
     "--keep-days",
     type=click.IntRange(1),
@@ -51,22 +52,22 @@ def verify(published: Path, runs: tuple[Path, ...], with_history: bool, **option
 
     The grid is computed again, and every difference is listed.
 
-    SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Files are compared with the list
-    of hashes next to them, runs with those that the grid names, every row of every table with the one computed from
-    the runs, and every page and export, byte by byte, with the one rendered from those rows. The tables of the
-    mutation score and of the changes between releases are compared if those files are given. The exit status is 0
-    if the published grid is correct, and 1 if it is not.
+    SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Runs may be packs. Files are
+    compared with the list of hashes next to them, runs with those that the grid names, every row of every table with
+    the one computed from the runs, and every page and export, byte by byte, with the one rendered from those rows. The
+    tables of the mutation score and of the changes between releases are compared if those files are given. The exit
+    status is 0 if the published grid is correct, and 1 if it is not.
     """
     site = _site(published)
     # The tables that are taken over as they are published.
     taken_over = [table for table, option in GIVEN_TABLES.items() if options[option] is None]
-    with blaming_grid(published):
+    with blaming_grid(published), packs_taken_in([*map(str, runs)]) as at_hand:
         differences = list(differing_files(site))
-        folders = run_folders(runs)
+        folders = run_folders(map(Path, at_hand.roots))
         differences += differing_runs(site, folders)
         with temporary_folder() as scratch:
             again, rendered = scratch / "grid", scratch / "site"
-            if _rolled_up(runs, again, options):
+            if _rolled_up(at_hand.arguments, again, options):
                 differences += differing_rows(site, again, taken_over)
                 differences += differing_lists(site, again, of_last_roll_up=with_history)
                 differences += _differing_pages(site, again, rendered, taken_over)
@@ -96,8 +97,8 @@ def _site(published: Path) -> Path:
     raise InvalidFile(f"{published} was not written by `grid`: it has no table of cells")
 
 
-def _rolled_up(runs: Iterable[Path], out: Path, options: Mapping[str, str | int | None]) -> bool:
-    job = spark_job("job", *map(str, runs), "--out", str(out), *as_options(options))
+def _rolled_up(runs: Iterable[str], out: Path, options: Mapping[str, str | int | None]) -> bool:
+    job = spark_job("job", *runs, "--out", str(out), *as_options(options))
     status = status_of(job, "rolling up with Spark")
     if status not in (0, 1):
         raise SystemExit(status)

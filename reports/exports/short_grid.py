@@ -38,6 +38,7 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
         title="",
         blocks=(
             Sentence(Strong(summary.sentence)),
+            *owner_sentences(folded),
             TextTable(columns=("product", "breaks", "what is wrong"), rows=tuple(_offenders(products))),
             *_tables(folded, products),
         ),
@@ -46,6 +47,11 @@ def short_grid(folded: FoldedGrid, products: Sequence[Product], summary: GridSum
     site = "the site of this grid"
     where = Hyperlink(site, folded.grid.pages) if folded.grid.pages else site
     return bounded_markdown(document, max_bytes=_MAX_GRID_BYTES, complete_in=where)
+
+
+def owner_sentences(folded: FoldedGrid) -> Iterator[Sentence]:
+    """Yield what readers have to know of each column that its owner has judged."""
+    yield from (Sentence(f"{column.name}: {column.owner_note}.") for column in folded.columns if column.owner_note)
 
 
 def _tables(folded: FoldedGrid, products: Sequence[Product]) -> Iterator[Block]:

@@ -132,6 +132,7 @@ def _targets(header: Header) -> Iterator[GridTarget]:
             language=known.get("language"),
             like=known.get("like"),
             commit=known.get("commit"),
+            judged_by_owner=known.get("judged_by_owner"),
         )
 
 

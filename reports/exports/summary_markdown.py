@@ -22,6 +22,7 @@ from reports.document.blocks import (
 )
 from reports.document.markdown_form import MAX_COMMENT_BYTES, bounded_markdown
 from reports.exports.issues import ViolatedClause, evidence_of, stored_replay_command, violations_of
+from reports.exports.short_grid import owner_sentences
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_view import (
@@ -56,6 +57,7 @@ def summary_markdown(
         title="Kafka conformance",
         blocks=(
             Sentence(Strong(summary.sentence)),
+            *owner_sentences(folded),
             Sentence(_counts(summary)),
             *_violations(violations),
             *_details(folded, violations),

@@ -22,7 +22,7 @@ from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.tables.cell_rows import GridCell, GridClause
 from reports.tables.target_names import implementation_name
 from reports.tables.target_rows import GridTarget
-from reports.wording.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
+from reports.wording.verdict_labels import CRASHES, JUDGED_BY_OWNER, SYMBOLS, counted, percent, verdict_word
 
 WITHOUT_FINDING = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts of cells with nothing to look into, so that they need no page of their own: the clause's page says
@@ -140,6 +140,17 @@ class TargetColumn:
     def is_client(self) -> bool:
         """Whether it is a client, so that its releases are versions of a library."""
         return self.listeners[0].role == Role.CLIENT
+
+    @property
+    def owner_mark(self) -> str:
+        """The mark of a column that its owner has judged; empty for any other."""
+        return JUDGED_BY_OWNER if any(each.judged_by_owner for each in self.listeners) else ""
+
+    @property
+    def owner_note(self) -> str:
+        """The mark with how much was judged again; empty for a column that no owner has judged."""
+        again = next((each.judged_by_owner for each in self.listeners if each.judged_by_owner), "")
+        return f"{self.owner_mark}; {again}" if again else ""
 
 
 def role_title(role: str) -> str:

@@ -139,6 +139,24 @@ def contents_of(folder: str, name: str, content: pa.Buffer, *, pinned_examples: 
     return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
 
 
+def rows_within_limits(content: pa.Buffer, fields: Sequence[Column]) -> pa.RecordBatch:
+    """Read all columns of a file of rows.
+
+    Args:
+        content: the complete file.
+        fields: the columns of its table.
+
+    Raises:
+        ValueError: it is damaged, or beyond a limit; the message says which, to follow the file's name.
+    """
+    try:
+        return _read_rows(content, fields, [field.name for field in fields])
+    except _Damaged as error:
+        raise ValueError("it is not readable as Parquet, or a column is missing or has another type") from error
+    except _TooLarge as error:
+        raise ValueError(str(error)) from error
+
+
 def _one_value(value: object, type_: pa.DataType) -> pa.Array:
     return value if isinstance(value, pa.Array) else pa.array([value], type_)
 

@@ -46,6 +46,8 @@ class RunRefusal(enum.StrEnum):
     CHANGED_FILE = "changed_file"
     INVALID_ROWS = "invalid_rows"
     DUPLICATE_RUN_ID = "duplicate_run_id"
+    INVALID_PACK = "invalid_pack"
+    JUDGED_OTHERWISE = "judged_otherwise"
 
 
 class FolderFault(NamedTuple):
@@ -145,4 +147,8 @@ UNEXPLAINED_STATUS = RefusalReason(RunRefusal.CONTRADICTION, "its exit status is
 or is declared as violated, flaky or unproven. The other way round is no contradiction: a run also ends with 1 because a
 declared violation is gone, or because a test that belongs to no cell failed."""
 DUPLICATE_RUN_ID = RefusalReason(RunRefusal.DUPLICATE_RUN_ID, "its run id is that of %s")
-"""Of several runs with the same id, the first by folder counts, unless one is known already."""
+"""Of several runs with the same id, the first by folder counts, those of packs last, unless one is known already."""
+INVALID_PACK = RefusalReason(RunRefusal.INVALID_PACK, "%s")
+"""The file of a pack is as `kafka-conformance pack` wrote it; the sentence is from `run_pack`."""
+JUDGED_OTHERWISE = RefusalReason(RunRefusal.JUDGED_OTHERWISE, "%s")
+"""What the run in a pack states follows from the bytes in it; the sentence is from `conformance.packs`."""

@@ -32,6 +32,7 @@ class GridTarget:
         commit: Kafka's commit that a build in a folder was made of; None if the build does not say it.
         ready_ms: milliseconds from the start of its process until it served requests; None if that was not seen.
         until_ready: what it did with requests until then, each with how often; None if nothing was seen.
+        judged_by_owner: how much was judged again of a column that comes from a pack; None for any other.
     """
 
     KEY: ClassVar[Sequence[str]] = ("target", "listener", "role")
@@ -51,6 +52,7 @@ class GridTarget:
     commit: str | None = None
     ready_ms: Int32 | None = None
     until_ready: str | None = None
+    judged_by_owner: str | None = None
 
     @property
     def target_name(self) -> str:

@@ -48,6 +48,21 @@ _REQUESTS = {
 BROKER_DOUBT = "the broker may be at fault: "
 """Begins a line of the message of an operation's failure that says why it may not be the client's."""
 
+JUDGED_BY_OWNER = "judged by its owner"
+"""What every form of the grid says about a column that comes from a pack."""
+NOT_JUDGED_AGAIN = f"{JUDGED_BY_OWNER}, and not judged again"
+"""Begins the note in a cell of such a column whose verdict the stored bytes do not show."""
+
+
+def judged_again(again: int, cells: int) -> str:
+    """Say how much of a pack was judged again.
+
+    Args:
+        again: the cells that were, with the same result.
+        cells: the cells with an example that conforms, violates or is informational.
+    """
+    return f"{again} of {counted(cells, 'verdict')} judged again from stored bytes"
+
 
 def verdict_word(verdict: Verdict, role: str = "") -> str:
     """Return the short word of a verdict in the grid of a role.

@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -125,11 +125,18 @@ def _file_in(row: pa.RecordBatch) -> Mapping[str, Any]:
     return file
 
 
+def is_judged_by_owner() -> Column:
+    """Return whether a run comes from a pack, given its `header`: it takes no other run's place."""
+    return F.expr("exists(header.targets, target -> target.judged_by_owner IS NOT NULL)")
+
+
 def _without_duplicates(checked: DataFrame, known: DataFrame) -> DataFrame:
     """Refuse folders whose run id belongs to another folder that counts; `refusal` is null for exact copies."""
     sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
-    same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
-    named = checked.withColumns({"run_id": F.col("header.run_id"), "sound": F.isnull("refusal")})
+    same_run = Window.partitionBy("run_id", "sound").orderBy("by_owner", "folder")
+    named = checked.withColumns(
+        {"run_id": F.col("header.run_id"), "sound": F.isnull("refusal"), "by_owner": is_judged_by_owner()}
+    )
     compared = named.join(known, on="run_id", how="left").withColumns(
         {
             "first_folder": F.coalesce("known_folder", F.first("folder").over(same_run)),

@@ -12,6 +12,7 @@ above any other. Then:
    smoke run therefore never displaces a complete standard run that is at most 14 days old.
 2. The grid shows the newest run that supplies a column, by start and then by run id. This run supplies the
    entire column; runs are never mixed.
+   A run that its owner has judged ranks below every other, and among its equals as above.
 3. If a later run names a run in `corrects`, the earlier run supplies none of the columns that both planned.
 
 All three rules look only at start times, not at the order in which runs were added. Late runs and corrections
@@ -25,10 +26,11 @@ from pyspark.sql import functions as F
 
 from clauses.tiers import Tier
 from reports.records import OPERATION
+from spark_aggregation.reading.checked_folders import is_judged_by_owner
 
 STANDING_DAYS = 14
 _FULL_TIERS = (Tier.STANDARD, Tier.DEEP)
-_WHOLE, _FULL = 2, 1
+_WHOLE, _FULL, _BY_OWNER = 2, 1, -4
 _SECONDS_PER_DAY = 86_400
 COLUMN = ("target", "listener")
 """Key of a column within a run, except for the client of operations."""
@@ -48,11 +50,12 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
         roles), `started_at` (timestamp), `run_class`, `corrects` (run id or null).
     """
     whole = F.when(F.coalesce("header.whole", F.lit(True)), _WHOLE)
+    by_owner = F.when(is_judged_by_owner(), _BY_OWNER)
     full = F.when(F.col("header.tier").isin(*_FULL_TIERS), _FULL)
     return headers.select(
         "run_id",
         F.try_to_timestamp("header.started_at").alias("started_at"),
-        (F.coalesce(whole, F.lit(0)) + F.coalesce(full, F.lit(0))).alias("run_class"),
+        (F.coalesce(whole, F.lit(0)) + F.coalesce(full, F.lit(0)) + F.coalesce(by_owner, F.lit(0))).alias("run_class"),
         "header.corrects",
         F.get("header.clauses.role", F.lit(0)).alias("role"),
         F.inline(F.array_distinct(_planned_columns())),

@@ -26,7 +26,7 @@ from tests.broken_run_folders import (
     write_hashes,
     write_whole_run,
 )
-from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.run_folders import example_row, planned_cell, run_header, target_entry, write_run
 from tests.spark_aggregation.histories import (
     JudgedFolder,
     judged_folders,
@@ -46,6 +46,9 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
         changes[name](write_whole_run(root / name, run_id=f"run-{number}"))
     for seed, name in enumerate(("twice-b", "twice-a", "twice-c")):
         write_run(root / name, run_header([planned_cell()], run_id="twice", seed=seed))
+    for name, by_owner in (("taken-a", "5 of 5"), ("taken-b", None)):
+        targets = [target_entry(judged_by_owner=by_owner)]
+        write_run(root / name, run_header([planned_cell()], run_id="taken", targets=targets))
     for name in ("copy-b", "copy-a", "copy-c"):
         write_whole_run(root / name, run_id="copied")
     BROKEN["no footer"][0](write_whole_run(root / "again-a", run_id="again"))
@@ -65,6 +68,12 @@ def test_second_folder_of_a_run_id_is_refused(judged: Judged) -> None:
     """Of two different runs with the same run id, the first by folder name counts."""
     duplicate = RunRefusal.DUPLICATE_RUN_ID.value
     assert [judged[f"twice-{name}"].refusal for name in "abc"] == [None, duplicate, duplicate]
+
+
+def test_a_run_of_its_owner_takes_no_run_id_away(judged: Judged) -> None:
+    """A run that comes from a pack counts last, even if its folder comes first."""
+    assert judged["taken-b"].counts
+    assert judged["taken-a"].refusal == RunRefusal.DUPLICATE_RUN_ID.value
 
 
 def test_broken_folder_does_not_take_its_run_id_away(judged: Judged) -> None:

@@ -73,13 +73,17 @@ def supplying(columns: DataFrame, *, since: timedelta | None = None) -> dict[str
 
 
 def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> None:
-    """A complete smoke run ranks above a partial standard run; a run that does not say so is complete."""
+    """A complete smoke run ranks above a partial standard run, and each above one that its owner has judged.
+
+    A run that does not say so is complete.
+    """
     kinds = [
-        ("whole-deep", True, "deep"),
-        ("unsaid-standard", None, "standard"),
-        ("whole-smoke", True, "smoke"),
-        ("part-standard", False, "standard"),
-        ("part-smoke", False, "smoke"),
+        ("whole-deep", True, "deep", None),
+        ("unsaid-standard", None, "standard", None),
+        ("whole-smoke", True, "smoke", None),
+        ("part-standard", False, "standard", None),
+        ("part-smoke", False, "smoke", None),
+        ("by-owner", True, "deep", "5 of 5"),
     ]
     rows = [
         (
@@ -91,15 +95,17 @@ def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> No
                 None,
                 [("client",)],
                 [("C.a", "t", "l")] * 2,
+                [(by_owner,)],
             ),
         )
-        for name, whole, tier in kinds
+        for name, whole, tier, by_owner in kinds
     ]
     headers = spark.createDataFrame(
         rows,
         "run_id string, header struct<started_at: string, whole: boolean, tier: string, "
         "corrects: string, clauses: array<struct<role: string>>, "
-        "planned_cells: array<struct<clause: string, target: string, listener: string>>>",
+        "planned_cells: array<struct<clause: string, target: string, listener: string>>, "
+        "targets: array<struct<judged_by_owner: string>>>",
     )
     columns = columns_of_runs(headers).selectExpr(
         *("run_id", "target", "listener", "role", "unix_seconds(started_at) AS start"),
@@ -107,6 +113,7 @@ def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> No
     )
     shared = ("t", "l", "client", int(FIRST.timestamp()))
     assert sorted(tuple(row) for row in columns.collect()) == [
+        ("by-owner", *shared, -1, None),
         ("part-smoke", *shared, 0, None),
         ("part-standard", *shared, 1, None),
         ("unsaid-standard", *shared, 3, None),
