@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clauses.operations import OPERATIONS
-from fixtures.recording_proxy.written_codecs import written_codecs
 from conformance.needs.benches import Bench
 from conformance.needs.outcomes import has_worked, software_in
+from fixtures.recording_proxy.written_codecs import written_codecs
 from fixtures.scripted_broker.playing import Play
 from workflows.oldest_versions.results import TRIED, Oldest, Tried
 
