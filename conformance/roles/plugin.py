@@ -32,7 +32,7 @@ from conformance.roles.role import FAILED_ELSEWHERE, PARTLY
 from conformance.roles.role_registry import EVERY_ROLE, role_of, role_of_run, roles_of
 from conformance.runs.needed_extras import check_clients_can_start, check_targets_can_start
 from conformance.runs.run_identity import SUITE, asks_for_everything
-from fixtures.choosing.clients import CLIENTS
+from fixtures.choosing.clients import CLIENTS, tries_operations
 from fixtures.choosing.listeners import TARGETS, judges_elsewhere, kind_of
 from fixtures.choosing.target_options import AUTO
 from fixtures.cleanup.confinement import kept_from_others
@@ -84,9 +84,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Refuse a command line that asks for something that a role cannot judge, or that is not installed."""
+    config = session.config
     try:
-        check_clients_can_start("judge", (each.client for each in session.config.stash[CLIENTS]))
-        check_targets_can_start("judge", (each.target for each in session.config.stash[TARGETS]))
+        check_clients_can_start("judge", (each.client for each in config.stash[CLIENTS]))
+        # Clients alone are judged with brokers that the suite plays.
+        if tries_operations(config) or not config.stash[CLIENTS]:
+            check_targets_can_start("judge", (each.target for each in config.stash[TARGETS]))
     except MissingExtra as error:
         raise pytest.UsageError(error.message) from error
     for role in roles_of(session.config):

@@ -81,6 +81,7 @@ def test_command_names_the_extra_that_its_target_needs(monkeypatch: pytest.Monke
 
 WITHOUT = """
 import importlib, sys
+from importlib import metadata
 import kafka_conformance
 
 class Missing:
@@ -89,6 +90,14 @@ class Missing:
             raise ModuleNotFoundError(f"{{name}} is not installed")
 
 sys.meta_path.insert(0, Missing())
+found = metadata.distribution
+
+def distribution(name):
+    if name in {packages}:
+        raise metadata.PackageNotFoundError(name)
+    return found(name)
+
+metadata.distribution = distribution
 """
 """A program in which some modules are missing, to be followed by what it does."""
 
@@ -107,7 +116,12 @@ def only_in_extras() -> set[str]:
 def output_without_extras(program: str, *arguments: str, cwd: Path) -> str:
     """Run a program for which no extra is installed, and return what it prints."""
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(missing=only_in_extras()) + program, *arguments],
+        [
+            sys.executable,
+            "-c",
+            WITHOUT.format(missing=only_in_extras(), packages={*packages_of("all")}) + program,
+            *arguments,
+        ],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -137,19 +151,27 @@ def test_commands_that_name_no_extra_are_there_without_any() -> None:
 
 def test_command_is_not_imported_before_its_extra_is_checked() -> None:
     program = """
-from importlib import metadata
-find = metadata.distribution
-def found(name):
-    if name == "pyarrow":
-        raise metadata.PackageNotFoundError(name)
-    return find(name)
-metadata.distribution = found
 try:
     kafka_conformance.main()
 except SystemExit as end:
     print(end.code)
 """
     assert output_without_extras(program, "summary", "runs", cwd=REPOSITORY) == f"{USAGE_ERROR}\n"
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["localhost:9092"],
+        ["reference"],
+        ["--client", "model"],
+        ["--client-cmd", f"{sys.executable} client.py {{bootstrap}}"],
+    ],
+    ids=["address", "reference", "model", "command"],
+)
+def test_these_runs_begin_without_extras(what: list[str], tmp_path: Path) -> None:
+    options = ("--tier", "smoke", "--collect-only", "-q", "-p", "no:allure_pytest")
+    assert "test_" in output_without_extras("kafka_conformance.main()", "judge", *what, *options, cwd=tmp_path)
 
 
 def test_broker_is_judged_without_extras(tmp_path: Path) -> None:
