@@ -1,4 +1,4 @@
-"""Runs a property on a stored example: with which values it sends just this, and what it says."""
+"""Runs a property on a stored example, with the values that it may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has stored of brokers: rows, exchanges and failures that fit together.
+"""What a run has stored of brokers: rows, exchanges and failures that fit.
 
 A stranger may have written it. So whatever does not fit is `Contradicted`, and nothing is guessed.
 """
