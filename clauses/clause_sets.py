@@ -1,4 +1,6 @@
-"""Frozen sets of clauses: what a release of this suite asked, for jobs that must not fail because of something newer.
+"""Frozen sets of clauses: what a release of this suite asked.
+
+A job that judges by one does not fail because of something newer.
 
 A set is a file in `sets/`, named by its version. It is written once, by `python -m workflows.clause_set`, and lists the
 clauses with their levels and words, the operations, and the properties with the number of their pinned examples. What

@@ -1,4 +1,4 @@
-"""Compares the run of a pull request with that of its base branch, on the job's page.
+"""Compares a pull request's run with that of its base branch, on the job's page.
 
     python -m workflows.base_run RUN --repository OWNER/NAME --base main --artefact kafka-conformance
 

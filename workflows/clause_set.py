@@ -1,4 +1,4 @@
-"""Makes a frozen set of clauses: what the suite asks today, under the name of a version.
+"""Makes a frozen set of clauses: what the suite asks today, named by a version.
 
     python -m workflows.clause_set 0.2
 

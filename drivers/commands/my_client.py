@@ -1,4 +1,4 @@
-"""A command for `--client-cmd`, with confluent-kafka: two of the operations, as an example.
+"""An example of a command for `--client-cmd`, with confluent-kafka.
 
 python my_client.py OPERATION HOST:PORT SECONDS
 """

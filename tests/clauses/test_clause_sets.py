@@ -1,4 +1,4 @@
-"""Each frozen set of clauses asks for what it asked for on its first day, or says what was withdrawn, when and why."""
+"""A frozen set of clauses asks for what it did, or says what was withdrawn and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is newer than the set of clauses of a run is judged as well, and fails nothing."""
+"""What is newer than a run's set of clauses is judged as well, and fails nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job's page says what changed since the base branch's run, and nothing there fails a job."""
+"""The job's page says what changed since the base branch's run, and fails no job."""
 
 from __future__ import annotations
 
