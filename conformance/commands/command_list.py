@@ -64,7 +64,7 @@ GROUPS: Mapping[str, Mapping[str, ListedCommand]] = {
         "reference-broker": _listed("reference_broker", "Serve the reference broker until standard input ends."),
     },
     "Publish": {
-        "pack": _listed("pack", "Write one file of a run, for a grid that somebody else publishes.", REPORTS),
+        "pack": _listed("pack", "Write one file of a run, for somebody else's grid.", REPORTS),
         "grid": _listed("grid", "Roll up run folders (or folders of them) into one grid.", GRID),
         "site": _listed("site", "Make the site of a grid whose tables a cluster made.", REPORTS),
         "verify": _listed("verify", "Check that a published grid follows from its runs.", GRID),

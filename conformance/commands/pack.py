@@ -26,7 +26,7 @@ from reports.wording.verdict_labels import judged_again
     help="the file, a zip archive; one that is there is replaced",
 )
 def pack(run: Path, out: Path) -> None:
-    """Write one file of a run, for a grid that somebody else publishes.
+    """Write one file of a run, for somebody else's grid.
 
     The file has the rows of the run, the bytes of its exchanges and failures, and the versions that it was judged by.
     `grid` takes it like a run folder: it judges again what the bytes show, by the same properties, refuses a file that

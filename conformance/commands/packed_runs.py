@@ -11,7 +11,6 @@ from conformance.commands.output_console import status_line
 from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.run_folders.record_paths import shown_path
 from reports.run_folders.refused_runs import REFUSED_FILE, RefusedRun, RunLists, RunRefused
-from reports.run_folders.run_pack import is_pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,11 @@ class RunsAtHand:
     def arguments(self) -> list[str]:
         """The arguments for the roll-up."""
         return [*self.roots, *([] if self.refused_file is None else ["--refused", str(self.refused_file)])]
+
+
+def is_pack(path: Path) -> bool:
+    """Return whether a path is taken for a pack: any plain file is, because runs and grids are folders."""
+    return path.is_file()
 
 
 @contextmanager

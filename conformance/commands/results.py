@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
-from conformance.commands.packed_runs import run_folder_of
+from conformance.commands.packed_runs import is_pack, run_folder_of
 from fixtures.cleanup.temporary_folder import temporary_folder
 from reports.command_line.suite_command import DISK_FAULTS
 from reports.exports.single_run import grid_of_run
@@ -23,7 +23,6 @@ from reports.grid.grid_tables import Grid
 from reports.grid.history_tables import read_history_tables
 from reports.records import HEADER_FILE, TABLES_FOLDER
 from reports.run_folders.refused_runs import RunRefused
-from reports.run_folders.run_pack import is_pack
 from reports.tables.failure_rows import KeptFailure
 
 

@@ -52,11 +52,6 @@ def is_packed(name: str) -> bool:
     return _MEMBER.fullmatch(name) is not None
 
 
-def is_pack(path: Path) -> bool:
-    """Return whether a path is taken for a pack: any plain file is, because runs and grids are folders."""
-    return path.is_file()
-
-
 def write_pack(run: Path, header: Mapping[str, Any], out: Path) -> None:
     """Write the pack of a run, in place of a file that is there.
 

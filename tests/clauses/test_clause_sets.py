@@ -1,4 +1,4 @@
-"""A frozen set of clauses asks for what it did, or says what was withdrawn and why."""
+"""A frozen set of clauses asks for what it did, or says what was withdrawn."""
 
 from __future__ import annotations
 
