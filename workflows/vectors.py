@@ -59,7 +59,7 @@ def texts_of(vectors: Vectors, earlier: dict[str, Any], before: set[str]) -> dic
     """
     kept = {"score": earlier["score"]} if "score" in earlier else {}
     index = index_text(vectors, facts={**facts(), **kept}, retired={*earlier.get("retired", ()), *before})
-    return {**{f"{kind}.json": file_text(vectors[kind]) for kind in KINDS}, INDEX_FILE: index}
+    return {**{f"{kind}.json": file_text(kind, vectors[kind]) for kind in KINDS}, INDEX_FILE: index}
 
 
 def measured(present: VectorSet) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from conformance.vectors.vector_set import BROKER_KINDS, CONVERSATIONS, PLAYS, R
 from conformance.vectors.vector_set import CHOICES as CHOICES_KIND
 from reference_model.broker.rules.sasl import CREDENTIALS
 from reference_model.clients.model.negotiation import MODEL
-from reference_model.clients.scripts.script import Script, healthy_ranges
+from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -254,5 +254,4 @@ def facts() -> dict[str, Any]:
             "bytes": sentinel_for(0).data.hex(),
             "before_authentication": sentinel_for(0, before_authentication=True).data.hex(),
         },
-        "healthy_table": " ".join(f"{key}:{low}..{high}" for key, low, high in healthy_ranges()),
     }

@@ -2,15 +2,14 @@
 
 They say what brokers do on several connections, and what must come of it.
 
-They are made of the scripts that the properties of clients have pinned. A player in any language reads the JSON;
-`play_data` writes it for the reproducers of failures as well, so both have one format.
+They are made of the scripts that the properties of clients have pinned. `play_states` writes them as bytes.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from conformance.mutation.properties import Property, holds
 from conformance.mutation.subjects import SUBJECTS, Subject
 from conformance.vectors.broker_check import strictest
 from conformance.vectors.broker_vectors import ID_DIGITS
+from conformance.vectors.play_states import healed_nodes, play_nodes
 from fixtures.client_processes.driver_output import ERROR, OK
 from fixtures.errors import HarnessError
 from fixtures.registry.model_clients import model_client
@@ -31,13 +31,10 @@ from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.play_cache import PlayCache
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.clients.scripts.script import Script
-from reference_model.profiles.listeners import TLS_LISTENERS
-from reports.run.client_reproducer import play_data
+from reference_model.profiles.listeners import SASL_LISTENERS, TLS_LISTENERS
 
 ANY = "any"
 MAX_RIGHT_MOVES = 12
-HEALTHY_INDEX = 0
-"""The healthy table stands once in the index and not in every play."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +92,6 @@ def as_json(candidate: PlayCandidate) -> dict[str, Any]:
     """Return the vector as JSON values."""
     clauses = candidate.judged.clauses
     script = candidate.script
-    data = dict(play_data(script, ()))
-    for name in ("recorded", *(name for name in ("unlisted",) if not data[name])):
-        del data[name]
     play = play_in_memory(script)
     return {
         "id": candidate.id,
@@ -109,19 +103,18 @@ def as_json(candidate: PlayCandidate) -> dict[str, Any]:
         "options": list(script.options),
         "ends_after": script.ends_after,
         "listener": script.listener,
-        **_tables_apart(data),
+        "heals_after_ms": script.heals_after_ms,
+        "heals_after_connections": script.heals_after_connections,
+        "keeps_asking": script.keeps_asking,
+        "sasl": script.listener in SASL_LISTENERS,
+        "nodes": play_nodes(script),
+        "healed": healed_nodes(script),
         "outcome": demanded_outcome(candidate),
         "right": [
             [each.connection, each.api_key, each.api_version] for each in play.recording.requests[:MAX_RIGHT_MOVES]
         ],
         "script": repr(script),
     }
-
-
-def _tables_apart(data: Mapping[str, Any]) -> dict[str, Any]:
-    tables = list(data["tables"])
-    tables[HEALTHY_INDEX] = "healthy"
-    return {**data, "tables": tables}
 
 
 def demanded_outcome(candidate: PlayCandidate) -> str:

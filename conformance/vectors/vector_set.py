@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.vectors.broker_vectors import BrokerVector, read_vector
+from conformance.vectors.shared_values import vectors_in, with_values_apart
 
 VERSION = 1
 """The version of the set. It rises with every release of the set in which an outcome changed, or an id went."""
@@ -66,7 +67,7 @@ def load_vectors(folder: Path = FOLDER) -> VectorSet:
     Raises:
         InvalidVectors: a file is missing, or is no JSON.
     """
-    vectors = {kind: _read(folder, f"{kind}.json")["vectors"] for kind in KINDS}
+    vectors = {kind: vectors_in(_read(folder, f"{kind}.json")) for kind in KINDS}
     return VectorSet(index=_read(folder, INDEX_FILE), vectors=vectors)
 
 
@@ -82,7 +83,7 @@ def check_schema(loaded: VectorSet, folder: Path = FOLDER) -> None:
     schema = _read(folder, SCHEMA_FILE)
     for kind, vectors in loaded.vectors.items():
         definition = {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
-        error = next(iter(Draft202012Validator(definition).iter_errors({"vectors": vectors})), None)
+        error = next(iter(Draft202012Validator(definition).iter_errors(file_values(kind, vectors))), None)
         if error is not None:
             where = "/".join(map(str, error.absolute_path))
             raise InvalidVectors(f"{kind}.json: {where}: {error.message[:200]}; write the set again")
@@ -95,10 +96,25 @@ def _read(folder: Path, name: str) -> Any:
         raise InvalidVectors(f"vectors/{name} cannot be read: {error}; write the set again") from error
 
 
-def file_text(vectors: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text of a file: one vector a line, so that changes show in a diff."""
-    lines = ",\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in vectors)
-    return f'{{"vectors":[\n{lines}\n]}}\n'
+def file_values(kind: str, vectors: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the values of a file: the vectors, and what those of one kind share."""
+    return with_values_apart(vectors) if kind == PLAYS else {"vectors": vectors}
+
+
+def file_text(kind: str, vectors: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a file: one vector or shared value a line, so that changes show in a diff."""
+    parts = [f'"{name}":{_lines(values)}' for name, values in file_values(kind, vectors).items()]
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _lines(values: Mapping[str, Any] | Sequence[Any]) -> str:
+    if isinstance(values, Mapping):
+        return "{\n" + ",\n".join(f'"{name}":{_compact(each)}' for name, each in values.items()) + "\n}"
+    return "[\n" + ",\n".join(map(_compact, values)) + "\n]"
+
+
+def _compact(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def index_text(
@@ -114,7 +130,7 @@ def index_text(
         facts: what readers need besides: the user and the ids of a broker under test, the score.
         retired: ids that older versions of the set had; none is ever used again.
     """
-    texts = {kind: file_text(vectors[kind]) for kind in KINDS}
+    texts = {kind: file_text(kind, vectors[kind]) for kind in KINDS}
     ids = {each["id"] for own in vectors.values() for each in own}
     index = {
         "version": VERSION,

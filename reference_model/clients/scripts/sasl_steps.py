@@ -40,6 +40,11 @@ class SaslSteps:
         self._state = ConnectionState.BEFORE_HANDSHAKE if needed else ConnectionState.OPEN
 
     @property
+    def state(self) -> ConnectionState:
+        """How far the authentication is."""
+        return self._state
+
+    @property
     def is_over(self) -> bool:
         """Whether the connection is authenticated, or needs no authentication."""
         return self._state in SERVING

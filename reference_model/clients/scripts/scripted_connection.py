@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
+from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.clients.scripts.answer_bytes import answer_bytes
 from reference_model.clients.scripts.reading import (
     MIN_REQUEST_BYTES,
@@ -146,6 +147,14 @@ class ScriptedConnection:
         if script.on_open == "close":
             self.opening = [Write(then="close")]
             self._ends("broker", seen.opened_ms)
+
+    @property
+    def state(self) -> tuple[int, Table | None, ConnectionState]:
+        """What decides about the next response: the answer that is next, the table that holds, and SASL's state.
+
+        Connections of one script that are in the same state answer equal requests equally until they end.
+        """
+        return min(self._answers, len(self._script.answers) - 1), self._table, self._sasl.state
 
     def receive_data(self, data: bytes, now_ms: int) -> list[Write]:
         """Take bytes of the client, and return what the broker does about them."""

@@ -101,7 +101,7 @@ def test_a_failure_that_changes_a_broker_becomes_none() -> None:
 def test_the_files_are_those_that_the_models_give() -> None:
     again = regenerated(SET, published_plays(FINDINGS))
     for kind in KINDS:
-        assert (FOLDER / f"{kind}.json").read_text(encoding="utf-8") == file_text(again[kind]), (
+        assert (FOLDER / f"{kind}.json").read_text(encoding="utf-8") == file_text(kind, again[kind]), (
             f"{kind}.json is out of date: run python -m workflows.vectors"
         )
 

@@ -133,6 +133,16 @@ def test_client_may_close_before_the_broker_does() -> None:
     assert request.response == first.data
 
 
+def test_state_changes_with_what_decides_about_the_next_response() -> None:
+    network = ScriptedNetwork(one_node(Answer(table=ITSELF), Answer()))
+    states = [network.connection.state]
+    for _ in range(3):
+        network.send(about_versions(3))
+        states.append(network.connection.state)
+    assert [number for number, _, _ in states] == [0, 1, 1, 1]
+    assert states[0] != states[1] != states[2] == states[3]
+
+
 def test_silence_stays() -> None:
     """No response can follow one that is missing; requests are recorded all the same."""
     network = ScriptedNetwork(one_node(Answer(action="silence"), Answer()))

@@ -1,9 +1,11 @@
 // Command player plays the plays of plays.json to a client, and judges it by what holds for any client in any play.
 //
-//	player [-vectors FOLDER] [-results FILE] [-only ID,ID] [-parallel N] [-start TIME] [-again ARGS] [-sasl ARGS] COMMAND ARGUMENT...
+//	player [-vectors FOLDER] [-only ID,ID] [-parallel N] [-start TIME] COMMAND > results.jsonl
 //
-// {bootstrap} and {timeout} in the command are filled in. -again has arguments with which the client repeats its operation,
-// -sasl those for the user of index.json. A play that needs what is not given, or other options, is skipped.
+// COMMAND is run by a shell, once for each play; a play is skipped if it opens no connection. $BOOTSTRAP is HOST:PORT, and
+// $TIMEOUT how many seconds the client has. $AGAIN is set if it repeats its operation until then, $SASL if it authenticates:
+//
+//	exec ./client --bootstrap $BOOTSTRAP --timeout $TIMEOUT ${AGAIN:+--again} ${SASL:+--username conformance --password conformance-secret}
 package main
 
 import (
@@ -11,10 +13,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,40 +25,76 @@ import (
 
 const timeToStart, timeToEnd = 30 * time.Second, 4 * time.Second
 
-type play struct {
-	object
-	sync.Mutex
-	tables           [][]entry
-	listeners        []net.Listener
-	stop             context.CancelFunc
-	began            time.Time
-	start            time.Duration
-	opened           []int
-	last             []*told
-	asked, responses int
-	hasEnough        bool
-	problems         []string
+// set, play, script and reply are as in schema.json.
+type set struct {
+	Version int
+	Frames  map[string]string
+	Tables  map[string][][3]int
+	Others  map[string][]reply
+	Vectors []play
 }
 
-func (p *play) accept(node int) {
+type reply struct {
+	API, State        *int
+	Versions, Again   []int
+	EndsWith          []string `json:"ends_with"`
+	HeldBack          bool     `json:"held_back"`
+	DelayMs           int      `json:"delay_ms"`
+	Pieces            int
+	Leave             bool
+	Send, Then, Table string
+}
+
+type script struct {
+	Opening *reply
+	States  []struct {
+		Replies []reply
+		Others  string
+	}
+	ClosesAfter int `json:"closes_after"`
+}
+
+type play struct {
+	ID, Outcome           string
+	Options               []string
+	Sasl                  bool
+	Nodes                 [][]script
+	Healed                []script
+	KeepsAsking           bool `json:"keeps_asking"`
+	TimeoutMs             int  `json:"timeout_ms"`
+	EndsAfter             int  `json:"ends_after"`
+	HealsAfterMs          int  `json:"heals_after_ms"`
+	HealsAfterConnections int  `json:"heals_after_connections"`
+}
+
+// running is a play that is played to a client.
+type running struct {
+	play
+	sync.Mutex
+	set                  *set
+	ports, problems      []string
+	opened               []int // How many connections to each node.
+	last                 []*told
+	allAsked, allAnswers int
+	isEnough             bool
+	end                  func()           // Ends the client, because enough was seen.
+	began                func() time.Time // When the first connection was opened.
+}
+
+func (p *running) accept(node int, listener *net.TCPListener) {
 	for {
-		stream, err := p.listeners[node].Accept()
+		stream, err := listener.AcceptTCP()
 		if err != nil {
 			return
 		}
 		p.Lock()
-		if p.began.IsZero() {
-			p.began = time.Now()
-			// A client measures its time from its start, a busy machine starts it late.
-			time.AfterFunc(time.Duration(p.int("timeout_ms", 0))*time.Millisecond+p.start+timeToEnd, p.stop)
+		number, own := p.opened[node], p.Nodes[node]
+		c := &connection{running: p, stream: stream, node: node, last: p.last[node]}
+		c.script = own[min(number, len(own)-1)]
+		isTime := time.Since(p.began()) >= time.Duration(p.HealsAfterMs)*time.Millisecond
+		if isTime && len(p.Healed) > 0 && number >= p.HealsAfterConnections {
+			c.script = p.Healed[node]
 		}
-		scripts, number := p.list("nodes")[node].([]any), p.opened[node]
-		script := object(scripts[min(number, len(scripts)-1)].(map[string]any))
-		healsAfter := time.Duration(p.int("heals_after_ms", 1<<30)) * time.Millisecond
-		if time.Since(p.began) >= healsAfter && number >= p.int("heals_after_connections", 0) {
-			script = object{}
-		}
-		c := &connection{play: p, stream: stream.(*net.TCPConn), script: script, node: node, last: p.last[node]}
 		p.opened[node], p.last[node] = number+1, nil
 		p.Unlock()
 		go c.talk()
@@ -64,109 +102,65 @@ func (p *play) accept(node int) {
 }
 
 // run plays to a client; it returns pass, fail or skip, and why.
-func (p *play) run(command []string) (string, string) {
-	timeout := time.Duration(p.int("timeout_ms", 0))*time.Millisecond + p.start
-	ending, stop := context.WithTimeout(context.Background(), timeout+timeToEnd+timeToStart)
-	defer stop()
-	p.stop, p.opened, p.last = stop, make([]int, len(p.list("nodes"))), make([]*told, len(p.list("nodes")))
-	for range p.opened {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "skip", err.Error()
-		}
-		defer listener.Close()
-		p.listeners = append(p.listeners, listener)
+func (p *running) run(command string, start time.Duration) (string, string) {
+	limit := time.Duration(p.TimeoutMs)*time.Millisecond + start
+	ending, end := context.WithTimeout(context.Background(), timeToStart+limit+timeToEnd)
+	defer end()
+	p.opened, p.last = make([]int, len(p.Nodes)), make([]*told, len(p.Nodes))
+	p.end = func() { p.isEnough = true; end() }
+	// A client measures its time from its start, and a busy machine starts it late.
+	p.began = sync.OnceValue(func() time.Time { time.AfterFunc(limit+timeToEnd, end); return time.Now() })
+	p.Lock() // Nothing is answered before all ports are known.
+	listeners := make([]*net.TCPListener, len(p.Nodes))
+	for node := range listeners {
+		listeners[node], _ = net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		defer listeners[node].Close()
+		port := fmt.Sprintf("%08x", listeners[node].Addr().(*net.TCPAddr).Port)
+		p.ports = append(p.ports, fmt.Sprintf("{port%d}", node), port)
+		go p.accept(node, listeners[node])
 	}
-	for node := range p.opened {
-		go p.accept(node)
-	}
-	given := strings.NewReplacer("{bootstrap}", p.listeners[0].Addr().String(), "{timeout}", fmt.Sprint(timeout.Seconds()))
-	var arguments []string
-	for _, each := range command {
-		arguments = append(arguments, given.Replace(each))
-	}
-	client := exec.CommandContext(ending, arguments[0], arguments[1:]...)
+	p.Unlock()
+	client, yes := exec.CommandContext(ending, "sh", "-c", command), map[bool]string{true: "1"}
+	client.Env = append(os.Environ(), "BOOTSTRAP="+listeners[0].Addr().String(), fmt.Sprint("TIMEOUT=", limit.Seconds()))
+	client.Env = append(client.Env, "AGAIN="+yes[p.KeepsAsking], "SASL="+yes[p.Sasl])
 	client.WaitDelay = time.Second
 	output, err := client.CombinedOutput()
-	p.Lock()
-	defer p.Unlock()
-	outcome := map[bool]string{true: "ok", false: "error"}[err == nil]
-	switch {
-	case p.hasEnough:
-		outcome = p.text("outcome") // It was ended, because enough was seen.
-	case client.ProcessState == nil:
-		return "skip", err.Error()
-	case ending.Err() != nil:
-		outcome = "nothing: it had to be ended"
-	case client.ProcessState.ExitCode() < 0:
-		p.problems = append(p.problems, "the client crashed: "+err.Error())
-	case p.began.IsZero():
-		return "skip", "the client opened no connection: " + string(output)
+	if client.ProcessState == nil || p.opened[0] == 0 {
+		return "skip", fmt.Sprintf("the client opened no connection: %v %s", err, output)
 	}
-	if demanded := p.text("outcome"); demanded != "any" && outcome != demanded {
-		p.problems = append(p.problems, fmt.Sprintf("the application must see %s, and saw %s", demanded, outcome))
-	}
-	return map[bool]string{true: "pass", false: "fail"}[p.problems == nil], strings.Join(p.problems, "; ")
+	problems := p.judgeEnd(client.ProcessState.ExitCode(), ending.Err() != nil)
+	return map[bool]string{true: "pass", false: "fail"}[problems == ""], problems
 }
 
-func load(folder, name string) (values object) {
-	data, err := os.ReadFile(filepath.Join(folder, name))
-	if err == nil {
-		err = json.Unmarshal(data, &values)
+func load(values any, path string) {
+	data, _ := os.ReadFile(path)
+	if err := json.Unmarshal(data, values); err != nil {
+		log.Fatalf("%s cannot be read: %v", path, err)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
-	}
-	return values
 }
 
 func main() {
-	folder, results := flag.String("vectors", "vectors", "folder of the vectors"), flag.String("results", "results.jsonl", "file for `vectors check`")
-	start := flag.Duration("start", time.Second, "how long the client takes to start")
-	parallel := flag.Int("parallel", 4, "plays at a time")
-	only, again, sasl := flag.String("only", "", "ids of plays"), flag.String("again", "", "see above"), flag.String("sasl", "", "see above")
+	folder, only := flag.String("vectors", "vectors", "folder of the vectors"), flag.String("only", "", "ids of plays")
+	start, parallel := flag.Duration("start", time.Second, "how long the client takes to start"), flag.Int("parallel", 4, "plays at a time")
 	flag.Parse()
-	room := make(chan bool, *parallel)
-	index, file := load(*folder, "index.json"), load(*folder, "plays.json")
-	lines, counts := make([]string, len(file.list("vectors"))), map[string]int{}
-	var group sync.WaitGroup
-	var lock sync.Mutex
-	for place, each := range file.list("vectors") {
-		p := &play{object: each.(map[string]any), start: *start}
-		for _, table := range p.list("tables") {
-			text := strings.Replace(table.(string), "healthy", index.text("healthy_table"), 1)
-			p.tables = append(p.tables, entriesOf(text))
-		}
-		command, isGiven := slices.Clone(flag.Args()), len(p.list("options")) == 0
-		for need, arguments := range map[string]string{"keeps_asking": *again, "sasl": *sasl} {
-			if p.object[need] == true {
-				isGiven = isGiven && arguments != ""
-				command = append(command, strings.Fields(arguments)...)
-			}
-		}
-		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.text("id")) {
+	var all set
+	load(&all, *folder+"/index.json") // It has the version.
+	load(&all, *folder+"/plays.json")
+	room, group := make(chan bool, *parallel), sync.WaitGroup{}
+	for _, each := range all.Vectors {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), each.ID) {
 			continue
 		}
 		room <- true
 		group.Go(func() {
-			defer func() { <-room }()
 			result, why := "skip", "it needs options of the client"
-			if isGiven {
-				result, why = p.run(command)
+			if len(each.Options) == 0 {
+				result, why = (&running{play: each, set: &all}).run(flag.Arg(0), *start)
 			}
-			line, _ := json.Marshal(object{"id": p.text("id"), "version": index["version"], "result": result, "why": why})
-			lock.Lock()
-			defer lock.Unlock()
-			counts[result]++
-			lines[place] = string(line) + "\n"
-			fmt.Println(result, p.text("id"), why)
+			line, _ := json.Marshal(map[string]any{"id": each.ID, "version": all.Version, "result": result, "why": why})
+			fmt.Println(string(line))
+			<-room
 		})
 	}
 	group.Wait()
-	if err := os.WriteFile(*results, []byte(strings.Join(lines, "")), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
-	}
-	os.Exit(min(counts["fail"], 1))
 }
