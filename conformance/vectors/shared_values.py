@@ -1,6 +1,7 @@
 """Values that many plays share: the file has each of them once.
 
-One is a healthy broker's response. In memory every play has its own. A name is the beginning of the value's hash, so a new play changes no other name.
+One is a healthy broker's response. In memory every play has its own. A name is the beginning of the value's hash, so a
+new play changes no other name.
 """
 
 from __future__ import annotations
