@@ -17,7 +17,7 @@ from clauses.tiers import Tier
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
 """All but `explain`, which traces every line of a failing example and cannot explain bytes."""
-EXAMPLES_PER_PROPERTY = 50
+EXAMPLES_PER_PROPERTY = 100
 DEEP_EXAMPLES_PER_PROPERTY = 1000
 
 _COMMON = settings(
@@ -72,7 +72,7 @@ def load_profile(tier: Tier, *, seed: int | None = None) -> None:
     """Register the profiles, and load the one for this environment with the tier's changes.
 
     Args:
-        tier: `SMOKE` runs the pinned examples alone; `DEEP` draws 1000 examples instead of 50 for each property that
+        tier: `SMOKE` runs the pinned examples alone; `DEEP` draws 1000 examples instead of 100 for each property that
             does not set a number of its own.
         seed: where one is given, it decides what is drawn, whatever the profile says.
     """

@@ -18,7 +18,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 REACH = settings(max_examples=2000, derandomize=True, database=None, phases=(Phase.generate,))
-"""Far more than the 50 examples of a property: a miss means that a region is never drawn."""
+"""Far more than the 100 examples of a property: a miss means that a region is never drawn."""
 SHRINK = settings(REACH, phases=(Phase.generate, Phase.shrink))
 
 
