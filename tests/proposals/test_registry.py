@@ -103,7 +103,7 @@ def test_another_proposal_needs_no_other_parts(tmp_path: Path) -> None:
         "plain": ["KIP-9999.ping-listed"],
         "superseded": "KIP-9999, a proposal, lists Ping twice",
         "explained": ["test_ping.py::test_ping_is_listed_from_v0: A broker that lists Ping lists its v0."],
-        "command": [f"{TOY}.command", "Say pong."],
+        "command": [f"{TOY}.command", "Say pong.", []],
         "needs": "there is no driver",
         "target": ["reference+kip-9999"],
         "serves": "PingBroker",

@@ -105,7 +105,7 @@ def test_property_may_leave_something_out() -> None:
 @pytest.mark.parametrize(
     ("name", "examples"),
     [
-        ("test_correlation_id_comes_back", 50),
+        ("test_correlation_id_comes_back", 100),
         ("test_open_connections_are_counted_by_software", 4),
         ("test_limited_client_is_told_before_it_is_held_back", 2),
     ],
