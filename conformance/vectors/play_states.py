@@ -220,7 +220,7 @@ class _Asked:
 def _without_equal(states: Sequence[Values]) -> list[Values]:
     """Return the states that differ in any reply to any requests; a state is not named where it stays.
 
-    States are taken for equal at first, and told apart as soon as they, or states that they lead to, differ.
+    States are taken for equal at first, and distinguished as soon as they, or states that they lead to, differ.
     """
     kinds: list[int] = [0 for _ in states]
     while True:
