@@ -230,7 +230,7 @@ def _with_release(
     (target,) = select_targets([release.id])
     with launch(target, "auto") as running:
         return [
-            _measured(each, _release_bench(release, running, each, commands[each.id], pool), operations, jobs)
+            _measured(each, release_bench(release, running, each, commands[each.id], pool), operations, jobs)
             for each in clients
         ]
 
@@ -240,9 +240,10 @@ def _release(name: str) -> Release:
         return release_named(name)
 
 
-def _release_bench(
+def release_bench(
     release: Release, running: RunningBroker, client: Client, command: DriverCommand, pool: PlayPool
 ) -> ReleaseBench:
+    """Return the bench of a client that is installed, and of a release that runs."""
     return ReleaseBench(
         release=release.id,
         served=ranges_of(release.profile.api_keys),

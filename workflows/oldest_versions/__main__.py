@@ -24,15 +24,13 @@ import click
 
 from clauses.exit_statuses import NOT_JUDGED
 from conformance.commands.errors import CouldNotTell, UnknownName, reported_as
-from conformance.needs.benches import ReleaseBench
-from fixtures.client_processes.installation import DriverCommand, installed
+from conformance.commands.needs import release_bench
+from fixtures.client_processes.installation import installed
 from fixtures.client_processes.published_versions import published_versions
 from fixtures.errors import ArtefactUnavailable, ClientNotInstallable, HarnessError, UnknownClient
 from fixtures.launchers import launch
-from fixtures.registry.clients import AT_VERSION, Client, select_clients
+from fixtures.registry.clients import AT_VERSION, select_clients
 from fixtures.scripted_broker.playing import PlayPool
-from reference_model.profiles.listeners import PLAINTEXT
-from reference_model.profiles.version_tables import ranges_of
 from reports.command_line.distribution import suite_commit
 from reports.command_line.suite_command import SuiteCommand
 from reports.document.markdown_form import markdown
@@ -54,7 +52,7 @@ def _searched(library: str, release: Release, pool: PlayPool) -> Oldest:
         def try_(version: str) -> Tried:
             (client,) = select_clients([f"{library}{AT_VERSION}{version}"])
             try:
-                tried = tried_on(_bench(client, installed(client)), version)
+                tried = tried_on(release_bench(release, running, client, installed(client), pool), version)
             except ClientNotInstallable:
                 raise
             except ArtefactUnavailable as error:
@@ -62,16 +60,6 @@ def _searched(library: str, release: Release, pool: PlayPool) -> Oldest:
                 tried = Tried(version=version, failures={INSTALLATION: words}, is_driven=False)
             click.echo(f"{client.id} with {release.id}: {tried.unclear or tried.failures or 'works'}", err=True)
             return tried
-
-        def _bench(client: Client, command: DriverCommand) -> ReleaseBench:
-            return ReleaseBench(
-                release=release.id,
-                served=ranges_of(release.profile.api_keys),
-                broker=running.addresses[PLAINTEXT],
-                client=client,
-                command=command,
-                pool=pool,
-            )
 
         (any_version,) = select_clients([f"{library}{AT_VERSION}0"])
         found = oldest_of(library, release.id, published_versions(any_version), try_)
