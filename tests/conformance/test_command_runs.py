@@ -40,7 +40,7 @@ esac
 def address() -> Iterator[str]:
     """The address of a release that runs."""
     (release,) = select_targets(["apache-kafka-3.9.2"])
-    with launch(release, "auto") as broker:
+    with launch(release, "process") as broker:
         yield str(broker.addresses[PLAINTEXT])
 
 
