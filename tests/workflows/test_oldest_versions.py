@@ -129,6 +129,16 @@ def test_what_fails_is_tried_again(
     assert tried.is_driven is is_driven
 
 
+def test_version_without_operations_does_not_work() -> None:
+    bench: Any = FakeBench([OK], operations=("list-topics",))
+    tried = tried_on(bench, "1.0")
+    assert (tried.works, tried.is_driven, tried.failures) == (
+        False,
+        False,
+        {"driver": "it has none of these operations"},
+    )
+
+
 def test_records_that_are_not_compressed_are_a_failure() -> None:
     bench: Any = FakeBench([OK], operations=("metadata", "produce", "compressed-produce"))
     assert tried_on(bench, "1.0").failures == {"compressed-produce": "its records are not compressed with gzip"}

@@ -17,6 +17,8 @@ TIME_S = 20.0
 RUNS = 2
 """How often an operation is tried that fails."""
 MAX_SAID = 160
+DRIVER = "driver"
+"""Stands for an operation: the driver has none with this version."""
 _PLACE = re.compile(r" \(/[^)]*\)")
 _MISFIT = re.compile(
     r"\b(NoSuchMethod|NoClassDefFound|NoSuchField|IncompatibleClassChange|Attribute|Import|ModuleNotFound|Type)Error\b"
@@ -77,6 +79,11 @@ def tried_on(bench: Bench, version: str) -> Tried:
         HarnessError: it could not be tried.
     """
     tried = tuple(each for each in TRIED if each in bench.operations)
+    if not tried:
+        # What was not tried does not work.
+        return Tried(
+            version=version, failures={DRIVER: "it has none of these operations"}, operations=(), is_driven=False
+        )
     failures: dict[str, str] = {}
     unclear: list[str] = []
     switched_off: set[str] = set()
