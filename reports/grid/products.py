@@ -241,8 +241,13 @@ def library_of(product: Product) -> str:
     """Return the id of what a product is a version of: the implementation, or the library."""
     if product.column:
         return product.column.implementation
-    parts = _VERSIONED.fullmatch(product.id)
-    return parts["library"] if parts else product.id
+    return library_in(product.id)
+
+
+def library_in(id_: str) -> str:
+    """Return the library in the id of a client of which only that is known: "kafka-python" of "kafka-python-3.0.12"."""
+    parts = _VERSIONED.fullmatch(id_)
+    return parts["library"] if parts else id_
 
 
 def client_name(id_: str) -> str:

@@ -5,12 +5,15 @@ docs/compatibility.json agrees with the data of the findings, the catalogue and 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.validators import validator_for
 
 from clauses.catalogue import catalogue
 from clauses.operations import OPERATIONS
@@ -22,13 +25,21 @@ from reports.grid.bugs import symptom_of
 from reports.run.failures import SEEN_ELSEWHERE
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.compatibility.collecting import step_between
-from workflows.compatibility.data import DATA_FILE, Finding, read_data
-from workflows.compatibility.document import DOCUMENT, FINDINGS, MAX_BYTES, document
+from workflows.compatibility.data import DATA_FILE, DATA_SCHEMA_VERSION, Finding, read_data
+from workflows.compatibility.document import (
+    CLIENTS_DOCUMENT,
+    DOCUMENT,
+    FINDINGS,
+    MAX_BYTES,
+    clients_document,
+    document,
+)
 from workflows.compatibility.exchanges import exchange_text
 from workflows.compatibility.finding_files import OVERVIEW, README, read_facts
 from workflows.compatibility.finding_texts import FOLDER as FINDINGS_IN_CHECKOUT
 from workflows.compatibility.finding_texts import finding_page, tracker_text
 from workflows.compatibility.names import read_names
+from workflows.compatibility.product_pages import product_page
 from workflows.compatibility.scripts import PLAYER, SENDER, finding_scripts
 from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
 from workflows.oldest_versions.document import document_of
@@ -50,6 +61,20 @@ def test_document_follows_from_its_data() -> None:
     assert (DOCS / DOCUMENT).read_text(encoding="utf-8") == document(DATA, read_found(DOCS))
 
 
+def test_document_of_clients_follows_from_its_data() -> None:
+    """`python -m workflows.compatibility --out docs` writes it again."""
+    assert (DOCS / CLIENTS_DOCUMENT).read_text(encoding="utf-8") == clients_document(DATA)
+
+
+def test_data_follows_its_schema() -> None:
+    """The schema is one, and it describes each field of the data."""
+    schema = json.loads((DOCS / "compatibility.schema.json").read_text(encoding="utf-8"))
+    validator_for(schema).check_schema(schema)
+    content = json.loads((DOCS / DATA_FILE).read_text(encoding="utf-8"))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(content)] == []
+    assert schema["properties"]["compatibility_schema_version"] == {"const": DATA_SCHEMA_VERSION}
+
+
 def test_document_of_oldest_versions_follows_from_its_data() -> None:
     """`python -m workflows.oldest_versions --out docs` writes both."""
     assert (DOCS / OLDEST_VERSIONS).read_text(encoding="utf-8") == markdown(document_of(read_found(DOCS)))
@@ -57,6 +82,8 @@ def test_document_of_oldest_versions_follows_from_its_data() -> None:
 
 def test_texts_of_findings_follow_from_their_data() -> None:
     """`python -m workflows.compatibility --out docs` writes them again."""
+    for product in {finding.product for finding in DATA.findings}:
+        assert (FOLDER / product / README).read_text(encoding="utf-8") == product_page(DATA, product), product
     for finding in DATA.findings:
         page = (FOLDER / finding.id / README).read_text(encoding="utf-8")
         assert page == f"{finding_page(DATA, finding, facts_of(finding))}\n", finding.id

@@ -19,6 +19,7 @@ from tests.workflows.finding_grids import (
     LOOPS,
     MUST,
     PLAY,
+    SCRIPT,
     SHOULD,
     STEPS,
     collected_from,
@@ -26,7 +27,10 @@ from tests.workflows.finding_grids import (
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.collecting import collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
-from workflows.compatibility.document import FINDINGS, MAX_BYTES, document, step_sentence
+from workflows.compatibility.document import FINDINGS, clients_document, document, step_sentence
+from workflows.compatibility.product_pages import product_page
+from workflows.compatibility.release_lines import ReleaseLine, release_lines
+from workflows.oldest_versions.results import Oldest, Tried
 
 
 @pytest.fixture(scope="module")
@@ -96,20 +100,72 @@ def test_gravest_product_comes_first(data: Compatibility) -> None:
 
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
     """The sum of a client, and each operation that does not work everywhere."""
+    assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | 0/1 ✕ 1 | ✓ |" in document(data)
+    assert "| **libone-1.0** | 0/1 ✕ 1 | ✓ |\n| share-group | ✕ | ✓ |" in clients_document(data)
+
+
+def test_oldest_version_that_works_stands_above_the_versions_of_its_library(data: Compatibility) -> None:
+    """A release that only the search for it was made with has a column too."""
+    works = Tried(version="0.5", failures={})
+    found = Oldest(
+        library="libone", release="apache-kafka-4.0.2", published=9, works=works, fails=None, untried=0, tried=()
+    )
+    text = document(data, [found])
+    assert "| client | 2.3.1 | 4.0.2 | 4.4.0 |" in text
+    assert "| **libone**: oldest that works |  | ≤ 0.5 |  |\n| libone-1.0 | 0/1 ✕ 1 |  | ✓ |" in text
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "since", "fixed"),
+    [
+        pytest.param(("conforms", "violates", "conforms"), "2.0", "3.0", id="between two"),
+        pytest.param(("violates", "violates"), "", "", id="all"),
+        pytest.param(("conforms", "violates", "violates"), "2.0", "", id="newest"),
+        pytest.param(("violates", "conforms", "violates"), "", "", id="again"),
+        pytest.param(("inconclusive", "violates", "inconclusive"), "", "", id="not judged"),
+    ],
+)
+def test_finding_says_since_when_and_where_it_is_fixed(
+    verdicts: tuple[str, ...], since: str, fixed: str, tmp_path: Path
+) -> None:
+    """Only a version that was judged and keeps the rule says so."""
+    judged = {f"mybroker-{number}.0": verdict for number, verdict in enumerate(verdicts, 1)}
+    red = [name for name, verdict in judged.items() if verdict == "violates"]
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row(name) for name in judged],
+        clauses=[clause_row(MUST)],
+        cells=[
+            cell_row(MUST, name, verdict, failures=["aa"] if name in red else []) for name, verdict in judged.items()
+        ],
+        failures=[failure_row("aa", MUST, name, reproducer=SCRIPT) for name in red],
+    )
+    data = collected_from(folder).data
+    (finding,) = data.findings
+    assert (finding.since, finding.fixed) == (since, fixed)
+    assert f"| {since} | {fixed} |" in product_page(data, "mybroker")
+
+
+def test_page_of_a_product_has_its_defects_and_declared_ones_apart(data: Compatibility) -> None:
+    """Each row leads to the folder of a defect."""
+    open_ones, _, declared = product_page(data, "mybroker").partition("Declared as known")
+    assert f"]({MUST}-1/README.md)" in open_ones
+    assert "**crashes**" in open_ones
+    assert f"]({KNOWN}-1/README.md)" in declared
+
+
+def test_what_could_not_be_judged_is_listed_by_its_reason(data: Compatibility) -> None:
+    """A cell of an operation names the broker, any other the product."""
     text = document(data)
-    assert "| client | 2.3.1 | 4.4.0 |" in text
-    assert "| **libone-1.0** | ✓ 0 of 1 ✕ 1 | ✓ 1 of 1 |" in text
-    assert "| share-group | ✕ | ✓ |" in text
+    assert f"| 1 | {MUST} of absent-1.0 | it cannot be installed |" in text
+    assert f"{len(data.undecided)} MUST cells could not be judged" in text
 
 
-def test_many_defects_have_short_titles(data: Compatibility) -> None:
-    """The document keeps its size."""
-    (first, *_) = data.findings
-    title = f"{first.title} {'word ' * 30}"
-    many = [replace(first, id=f"mybroker/{number}", title=title) for number in range(250)]
-    text = document(replace(data, findings=tuple(many)))
-    assert len(text.encode()) <= MAX_BYTES
-    assert text.count("findings/mybroker/") == 250
+def test_lines_have_the_numbers_of_vendors(data: Compatibility) -> None:
+    """A line for which nothing is known has empty cells."""
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in document(data).splitlines()}
+    assert rows["3.9.2"].startswith("| 3.9.2 | 2024-11-06 | 7.9 until 2027-02-19 |  | new: AddRaftVoter")
+    assert release_lines().of("9.9.0") == ReleaseLine()
 
 
 def test_step_names_what_clients_lose() -> None:
@@ -117,7 +173,7 @@ def test_step_names_what_clients_lose() -> None:
     step = step_between("3.9.2", "4.0.2", None)
     assert "Fetch" in step.lost
     assert step.drops_old_clients
-    assert step_sentence(step).startswith("3.9.2 → 4.0.2: Kafka supports no clients older than 2.1")
+    assert step_sentence(step).startswith("Kafka supports no clients older than 2.1")
 
 
 def test_data_is_read_as_it_was_written(data: Compatibility, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from fixtures.scripted_broker.playing import Play
 from reference_model.clients.scripts.recording import Recording
 from reference_model.clients.scripts.script import one_node
 from reports.document.markdown_form import markdown
-from workflows.oldest_versions.document import DOCUMENT, document_of, short_table, write_document
+from workflows.oldest_versions.document import DOCUMENT, document_of, in_short, write_document
 from workflows.oldest_versions.results import DATA_FILE, Oldest, Tried, read_found, write_found
 from workflows.oldest_versions.searching import MAX_TRIED, oldest_of, tried_on
 
@@ -206,16 +206,10 @@ def test_short_table_marks_what_is_no_limit_of_the_broker() -> None:
     limited = searched(9, 3)
     rows = [
         limited,
-        replace(limited, release="apache-kafka-4.4.0", fails=undriven),
-        replace(searched(9, 0), library="b"),
-        replace(limited, library="b", release="apache-kafka-4.4.0", unclear="consume works in 1 of 2 runs"),
-        replace(searched(9, 9), library="c"),
-        replace(limited, library="c", release="apache-kafka-4.4.0", untried=2),
+        replace(limited, fails=undriven),
+        searched(9, 0),
+        replace(limited, unclear="consume works in 1 of 2 runs"),
+        searched(9, 9),
+        replace(limited, untried=2),
     ]
-    assert short_table(rows).splitlines() == [
-        "| library | apache-kafka-4.0.2 | apache-kafka-4.4.0 |",
-        "|---|---|---|",
-        "| b | ≤ 0 | not certain |",
-        "| c | none | ≤ 3 |",
-        "| some-client | 3 | ≤ 3 |",
-    ]
+    assert list(map(in_short, rows)) == ["3", "≤ 3", "≤ 0", "not certain", "none", "≤ 3"]

@@ -19,7 +19,7 @@ from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
 from workflows.compatibility.collecting import collect
 from workflows.compatibility.data import DATA_FILE, Compatibility, read_data, write_data
-from workflows.compatibility.document import DOCUMENT, FINDINGS, document
+from workflows.compatibility.document import CLIENTS_DOCUMENT, DOCUMENT, FINDINGS, clients_document, document
 from workflows.compatibility.finding_files import write_findings, write_pages
 from workflows.compatibility.names import read_names
 from workflows.oldest_versions.results import read_found
@@ -47,6 +47,7 @@ def write_texts(out: Path) -> Compatibility:
     """Write what follows from the stored data: the document, and the texts and scripts of the findings."""
     data = read_data(out / DATA_FILE)
     (out / DOCUMENT).write_text(document(data, read_found(out)), encoding="utf-8")
+    (out / CLIENTS_DOCUMENT).write_text(clients_document(data), encoding="utf-8")
     write_pages(data, out / FINDINGS)
     return data
 

@@ -16,9 +16,9 @@ from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
-from reports.grid.grid_view import FoldedGrid
+from reports.grid.grid_view import FoldedGrid, reason_text
 from reports.grid.history_tables import failures_by_run, stored_facts
-from reports.grid.products import Product, evidence_of, library_of, products_of
+from reports.grid.products import Product, evidence_of, library_in, library_of, products_of
 from reports.records import UNSETTLED_VERDICTS, Verdict
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.rule_changes import RuleKind
@@ -35,6 +35,7 @@ from workflows.compatibility.data import (
     LineStep,
     Made,
     TriedClient,
+    Undecided,
 )
 from workflows.compatibility.names import FindingIdentity, FindingName, named
 from workflows.compatibility.scripts import PLAYER, SENDER
@@ -89,7 +90,8 @@ def collect(
         own = [product for product in products if judged[product.id].family == family]
         for bug, reason in (*_open_bugs(own), *_declared_bugs(own, failures)):
             finding, shown = _finding(family, bug, reason, list(judged))
-            unnamed.append((finding, shown, _identity(finding, shown, bug)))
+            since, fixed = between_versions(finding, own)
+            unnamed.append((replace(finding, since=since, fixed=fixed), shown, _identity(finding, shown, bug)))
     own_names = named([identity for *_, identity in unnamed], names)
     findings = [replace(finding, id=name.id) for (finding, *_), name in zip(unnamed, own_names, strict=True)]
     shown_by = zip(findings, (shown for _, shown, _ in unnamed), strict=True)
@@ -103,6 +105,7 @@ def collect(
         releases=releases,
         clients=clients,
         steps=tuple(_steps(folded)),
+        undecided=tuple(_undecided(products)),
     )
     evidence = {finding.id: shown for finding, shown in shown_by if shown is not None}
     return Collected(data=data, evidence=evidence, names=own_names, names_before=names)
@@ -117,12 +120,19 @@ def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made
         commits=tuple(dict.fromkeys(run.suite_commit for run in runs if run.suite_commit)),
         tiers=tuple(sorted({run.tier for run in runs})),
         runs=len(runs),
-        undecided=sum(
-            own.clause.level == Level.MUST and own.cell.verdict in UNSETTLED_VERDICTS
-            for product in products
-            for own in product.cells
-        ),
     )
+
+
+def _undecided(products: Sequence[Product]) -> Iterator[Undecided]:
+    for product in products:
+        for own in product.cells:
+            if own.clause.level == Level.MUST and own.cell.verdict in UNSETTLED_VERDICTS:
+                yield Undecided(
+                    product=product.id,
+                    clause=own.clause.clause,
+                    target=own.cell.target,
+                    reason=one_line(reason_text(own.cell.worst) or "no run judged it"),
+                )
 
 
 def _judged(product: Product) -> JudgedVersion:
@@ -177,6 +187,8 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
         family=family,
         title=one_line(title),
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
+        since="",
+        fixed="",
         crashes=bug.crashes,
         declared=reason,
         tried_with=tuple(dict.fromkeys(each.target.target for each in bug.evidence)) if bug.first.is_operation else (),
@@ -185,6 +197,35 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
         script=_script(shown),
     )
     return finding, shown
+
+
+def between_versions(finding: Finding, versions: Sequence[Product]) -> tuple[str, str]:
+    """Return since which version a product has a defect, and which version has it no more; empty where nobody knows.
+
+    A version has it no more if each of its rules was judged and is kept there. What was not judged may have it.
+
+    Args:
+        finding: the defect.
+        versions: the product in all versions that were judged.
+    """
+    if finding.tried_with:
+        return "", ""
+    by_release: dict[str, list[Product]] = {}
+    for product in sorted(versions, key=lambda each: release_order(each.release)):
+        by_release.setdefault(product.release, []).append(product)
+    releases = list(by_release)
+    having = [index for index, own in enumerate(by_release.values()) if any(each.id in finding.broken for each in own)]
+    first, last = having[0], having[-1]
+    before, after = (
+        0 <= index < len(releases) and all(_keeps(finding, each) for each in by_release[releases[index]])
+        for index in (first - 1, last + 1)
+    )
+    return releases[first] if before else "", releases[last + 1] if after else ""
+
+
+def _keeps(finding: Finding, product: Product) -> bool:
+    verdicts = {own.clause.clause: own.cell.verdict for own in product.cells}
+    return all(verdicts.get(clause) is Verdict.CONFORMS for clause in finding.clauses)
 
 
 def _identity(finding: Finding, shown: Evidence | None, bug: Bug) -> FindingIdentity:
@@ -244,7 +285,8 @@ def _operations(folded: FoldedGrid) -> tuple[tuple[str, ...], tuple[TriedClient,
         if text.strip():
             by_client.setdefault(operation.client, {})[operation.operation] = text
     return releases, tuple(
-        TriedClient(client=client, operations=operations) for client, operations in by_client.items()
+        TriedClient(client=client, library=implementation_name(library_in(client)), operations=operations)
+        for client, operations in by_client.items()
     )
 
 

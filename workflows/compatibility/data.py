@@ -13,7 +13,7 @@ from typing import Any
 
 from clauses.catalogue import Level
 
-DATA_SCHEMA_VERSION = 1
+DATA_SCHEMA_VERSION = 2
 DATA_FILE = "compatibility.json"
 
 
@@ -28,7 +28,6 @@ class Made:
         commits: the commits of the suite that judged, in the order of the runs.
         tiers: how much the runs sent.
         runs: how many runs the grid is made of.
-        undecided: how many MUST cells could not be judged.
     """
 
     date: str
@@ -37,7 +36,6 @@ class Made:
     commits: tuple[str, ...]
     tiers: tuple[str, ...]
     runs: int
-    undecided: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +66,8 @@ class Finding:
         family: whose defect it is.
         title: what is wrong with the newest of these versions, in words; others may show it with other numbers.
         broken: the ids of the versions that have it, each with the rules that it breaks; the newest version first.
+        since: the oldest version that has it, if an older one was judged and keeps these rules; else empty.
+        fixed: the next version after those that have it, if it was judged and keeps these rules; else empty.
         crashes: whether the product's process ended.
         declared: the reason for which it is declared as known; empty if it is not.
         tried_with: the releases of brokers that an operation was tried with; empty if it is none.
@@ -81,12 +81,19 @@ class Finding:
     family: str
     title: str
     broken: Mapping[str, tuple[str, ...]]
+    since: str
+    fixed: str
     crashes: bool
     declared: str
     tried_with: tuple[str, ...]
     target: str
     listener: str
     script: str
+
+    @property
+    def product(self) -> str:
+        """The folder of its product."""
+        return self.id.partition("/")[0]
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -98,11 +105,32 @@ class Finding:
 class TriedClient:
     """The operations that a client tried with brokers.
 
-    Each operation has a symbol per release, in the order of `Compatibility.releases`.
+    Attributes:
+        client: the client: "confluent-kafka-2.16.1".
+        library: its library: "confluent-kafka".
+        operations: maps each operation to a symbol per release, in the order of `Compatibility.releases`.
     """
 
     client: str
+    library: str
     operations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """A MUST rule that could not be judged.
+
+    Attributes:
+        product: the id of the product that answers for it.
+        clause: the rule, or the row of an operation.
+        target: the broker that an operation was tried with; else the product.
+        reason: why, in one line.
+    """
+
+    product: str
+    clause: str
+    target: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +172,7 @@ class Compatibility:
         releases: the releases that operations were tried with, oldest first.
         clients: the clients that tried them.
         steps: the steps between the lines of Apache Kafka, oldest first.
+        undecided: the MUST rules that could not be judged.
     """
 
     made: Made
@@ -153,6 +182,7 @@ class Compatibility:
     releases: tuple[str, ...]
     clients: tuple[TriedClient, ...]
     steps: tuple[LineStep, ...]
+    undecided: tuple[Undecided, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +250,7 @@ def read_data(path: Path) -> Compatibility:
         releases=tuple(content["releases"]),
         clients=tuple(TriedClient(**each) for each in content["clients"]),
         steps=tuple(LineStep(**_tuples(each)) for each in content["steps"]),
+        undecided=tuple(Undecided(**each) for each in content["undecided"]),
     )
 
 

@@ -2,66 +2,77 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
-from clauses.catalogue import Level
 from clauses.operations import OPERATIONS
+from reference_model.profiles.profile import release_order
 from reports.wording.escaping import markdown_text
 from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES, counted, some_of
 from workflows.compatibility.data import (
     Compatibility,
     Counts,
-    Finding,
     JudgedVersion,
     LineStep,
     TriedClient,
+    Undecided,
     counts_of,
 )
+from workflows.compatibility.release_lines import ReleaseLines, release_lines
 from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
-from workflows.oldest_versions.document import TITLE, short_table
+from workflows.oldest_versions.document import in_short
 from workflows.oldest_versions.results import Oldest
 
 DOCUMENT = "COMPATIBILITY.md"
+CLIENTS_DOCUMENT = "clients-with-releases.md"
 FINDINGS = "findings"
 MAX_BYTES = 30_000
 _MAX_NEW = 4
 _MAX_WORST = 100
-_MAX_TITLES = range(100, 20, -10)
-_SUBJECT = re.compile(r"^The (?:client|target) ")
+_MAX_NAMED = 6
 _WORKS = "✓"
 _WORDS = {_WORKS: "work", "–": "unsupported", "✕": "violate", "?": "not judged"}
+_LEGEND = (
+    "✓: all operations that were tried work; 16/18: so many of them. – so many are unsupported by client or broker and fail with an error "
+    "that says so, ✕ violate KIP-97, ? could not be judged."
+)
 
 
 def document(data: Compatibility, oldest: Sequence[Oldest] = ()) -> str:
-    """Return the document in Markdown; the more defects there are, the shorter are their titles in it.
+    """Return the document in Markdown.
 
     Args:
         data: what a grid has.
         oldest: the oldest versions that work, measured apart from the grid.
     """
-    *longer, shortest = _MAX_TITLES
-    texts = (_document(data, oldest, longest) for longest in longer)
-    fitting = (text for text in texts if len(text.encode()) <= MAX_BYTES)
-    return next(fitting, None) or _document(data, oldest, shortest)
-
-
-def _document(data: Compatibility, oldest: Sequence[Oldest], longest_title: int) -> str:
     paragraphs = [
         "# Compatibility",
         *_opening(data),
         "## Products and their bugs",
         *_products(data),
-        "## Clients with releases of Apache Kafka",
-        *_operations(data),
-        *_oldest_versions(oldest),
-        "## From one line of Apache Kafka to the next",
-        *_steps(data),
-        "## Every defect",
-        *_defects(data, longest_title),
+        "## Which client works with which release",
+        *_clients(data, oldest),
+        "## The lines of Apache Kafka",
+        *_lines(data, release_lines()),
+        "## What could not be judged",
+        *_undecided(data),
     ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def clients_document(data: Compatibility) -> str:
+    """Return in Markdown what each client cannot do with each release."""
+    rows = (row for client in data.clients for row in _client_rows(client, len(data.releases)))
+    paragraphs = [
+        "# Operations of clients, by release",
+        f"For operators and client authors: which operations do not work with a release, below the client. {_LEGEND} Generated from "
+        f"[compatibility.json](compatibility.json), as [COMPATIBILITY.md]({DOCUMENT}), which has the short table. [What each operation does](operations.md).",
+        f"Tried: {', '.join(_tried(data))}." if data.clients else "No operation was tried.",
+    ]
+    if data.clients:
+        paragraphs.append("\n".join(markdown_table(("client", *data.releases), rows)))
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -86,19 +97,20 @@ def _opening(data: Compatibility) -> Iterator[str]:
     undeclared = [finding for finding in data.findings if not finding.declared]
     yield (
         f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with version {made.version} of the suite {commits}. "
-        f"{counted(len(undeclared), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
+        f"{counted(len(undeclared), 'defect')} found; {counted(len(data.undecided), 'MUST cell')} could not be judged."
     )
     yield (
-        "Generated; a test fails if it does not follow from [compatibility.json](compatibility.json). A smoke run sends few examples: it "
-        "proves what it found, and not that there is no more. To make it again:"
+        "Each number leads to the bytes and to a script that shows them. A green cell says that the suite found nothing with the examples that "
+        "it sent. Generated; a test fails if it does not follow from [compatibility.json](compatibility.json), which has "
+        "[a schema and a promise](exports.md#compatibilityjson). To make it again:"
     )
     tier = made.tiers[0] if made.tiers else "smoke"
     yield f"""\
 <!-- not run here: it judges everything, which takes hours -->
 ```sh
-kafka-conformance matrix --tier {tier} --runs runs
+kafka-conformance matrix '*' --tier {tier} --runs runs
 kafka-conformance matrix --clients --tier {tier} --runs runs
-kafka-conformance matrix --operations --tier {tier} --runs runs
+kafka-conformance matrix --operations {" ".join(f"apache-kafka-{release}" for release in data.releases)} --tier {tier} --runs runs
 kafka-conformance grid runs --out grid
 python -m workflows.compatibility grid --out docs
 ```"""
@@ -120,9 +132,9 @@ def _products(data: Compatibility) -> Iterator[str]:
         newest, *older = by_release
         counts = {release: counts_of(data, ids) for release, ids in by_release.items()}
         if any(each.bugs for each in counts.values()):
-            rows.append((_gravity(counts[newest]), _product_row(family, newest, older, counts)))
+            rows.append((_gravity(counts[newest]), _product_row(_linked(data, family), newest, older, counts)))
         else:
-            clean.append(_clean(family, list(by_release)))
+            clean.append(_clean(_linked(data, family), list(by_release)))
     columns = ("product", "version", "bugs", "MUST", "SHOULD", "worst bug", "older versions")
     yield "\n".join(markdown_table(columns, (row for _, row in sorted(rows, key=lambda row: row[0]))))
     if clean:
@@ -142,20 +154,26 @@ def _gravity(counts: Counts) -> tuple[bool, int, int, int]:
     return not counts.crashes, -counts.must, -counts.should, -len(counts.bugs)
 
 
-def _product_row(family: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> Sequence[str]:
+def _linked(data: Compatibility, family: str) -> str:
+    """Return the name of a product, as a link to its page if it has one."""
+    folder = next((finding.product for finding in data.findings if finding.family == family), None)
+    return family if folder is None else f"[{family}]({FINDINGS}/{folder}/README.md)"
+
+
+def _product_row(name: str, newest: str, older: Sequence[str], counts: Mapping[str, Counts]) -> Sequence[str]:
     now = counts[newest]
     worst = _short_text(now.bugs[0].title, _MAX_WORST) if now.bugs else "none"
     if now.crashes:
         worst = f"**{CRASHES}**: {worst}"
     earlier = ", ".join(f"{release}: {len(counts[release].bugs)}" for release in older)
     numbers = map(str, (len(now.bugs), now.must, now.should))
-    return f"[{family}](#{_anchor(family)})", newest, *numbers, worst, earlier
+    return name, newest, *numbers, worst, earlier
 
 
-def _clean(family: str, releases: Sequence[str]) -> str:
+def _clean(name: str, releases: Sequence[str]) -> str:
     if len(releases) == 1:
-        return f"{family} {releases[0]}"
-    return f"{family} {releases[-1]} to {releases[0]} ({len(releases)} versions)"
+        return f"{name} {releases[0]}"
+    return f"{name} {releases[-1]} to {releases[0]} ({len(releases)} versions)"
 
 
 def _short_text(text: str, longest: int) -> str:
@@ -163,22 +181,51 @@ def _short_text(text: str, longest: int) -> str:
     return markdown_text(shortened)
 
 
-def _anchor(family: str) -> str:
-    kept = (letter for letter in family.lower() if letter.isalnum() or letter in " -_")
-    return "".join(kept).replace(" ", "-")
-
-
-def _operations(data: Compatibility) -> Iterator[str]:
-    if not data.clients:
+def _clients(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[str]:
+    if not data.clients and not oldest:
         yield "No operation was tried."
         return
     yield (
-        "How many of the operations that were tried work (✓ n of m), are unsupported by client or broker and fail with an error that says so (–), violate KIP-97 (✕) or "
-        "could not be judged (?). Below a client stand the operations that do not work with every release. "
-        f"Tried: {', '.join(_tried(data))}."
+        f"By the operations that each client tried with a running release. {_LEGEND} [The operations that do not work]({CLIENTS_DOCUMENT}). "
+        "For what a version does that is not here, take the nearest newer one, or try it: "
+        "`kafka-conformance matrix --operations apache-kafka-3.7.2 --client confluent-kafka==2.6.0`."
     )
-    rows = (row for client in data.clients for row in _client_rows(client, len(data.releases)))
-    yield "\n".join(markdown_table(("client", *data.releases), rows))
+    if oldest:
+        yield (
+            f'"Oldest that works" was searched by halving ({_measured(oldest)}); "≤" if the version before was not tried or could not be, so that it need not be '
+            f"a limit of the broker: [the words of the clients]({OLDEST_VERSIONS})."
+        )
+    by_library = {each.library: each for each in oldest}
+    releases = sorted({*data.releases, *(_release(each) for each in oldest)}, key=release_order)
+    rows = []
+    for library in sorted({*by_library, *(client.library for client in data.clients)}, key=str.lower):
+        found = {_release(each): in_short(each) for each in oldest if each.library == library}
+        if found:
+            rows.append(
+                (f"**{markdown_text(library)}**: oldest that works", *(found.get(each, "") for each in releases))
+            )
+        own = [client for client in data.clients if client.library == library]
+        for client in sorted(own, key=lambda each: release_order(_version(each)), reverse=True):
+            columns = dict(zip(data.releases, _columns(client, len(data.releases)), strict=True))
+            rows.append((markdown_text(client.client), *(_sum(columns.get(each, Counter())) for each in releases)))
+    yield "\n".join(markdown_table(("client", *releases), rows))
+
+
+def _measured(oldest: Sequence[Oldest]) -> str:
+    days = sorted({each.day for each in oldest if each.day})
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}" if days else "undated"
+
+
+def _release(oldest: Oldest) -> str:
+    return oldest.release.removeprefix("apache-kafka-")
+
+
+def _version(client: TriedClient) -> str:
+    return client.client.removeprefix(client.library).removeprefix("-")
+
+
+def _columns(client: TriedClient, releases: int) -> Sequence[Counter[str]]:
+    return [Counter(each[index] for each in client.operations.values()) for index in range(releases)]
 
 
 def _tried(data: Compatibility) -> Sequence[str]:
@@ -189,15 +236,14 @@ def _tried(data: Compatibility) -> Sequence[str]:
 def _sum(column: Counter[str]) -> str:
     """Return how many of the operations that were tried work, and what became of the others."""
     tried = sum(column[symbol] for symbol in _WORDS)
-    if not tried:
-        return ""
+    if not tried or column[_WORKS] == tried:
+        return _WORKS if tried else ""
     others = (f"{symbol} {column[symbol]}" for symbol in _WORDS if symbol != _WORKS and column[symbol])
-    return " ".join([f"{_WORKS} {column[_WORKS]} of {tried}", *others])
+    return " ".join([f"{column[_WORKS]}/{tried}", *others])
 
 
 def _client_rows(client: TriedClient, releases: int) -> Iterator[Sequence[str]]:
-    columns = [Counter(each[index] for each in client.operations.values()) for index in range(releases)]
-    yield f"**{client.client}**", *map(_sum, columns)
+    yield f"**{markdown_text(client.client)}**", *map(_sum, _columns(client, releases))
     alike: dict[str, list[str]] = {}
     for operation, symbols in client.operations.items():
         if set(symbols) - {_WORKS}:
@@ -206,25 +252,46 @@ def _client_rows(client: TriedClient, releases: int) -> Iterator[Sequence[str]]:
         yield ", ".join(operations), *symbols
 
 
-def _oldest_versions(found: Sequence[Oldest]) -> Iterator[str]:
-    if not found:
+def _lines(data: Compatibility, known: ReleaseLines) -> Iterator[str]:
+    yield (
+        "What clients lose and get with each line, by the recorded tables, and the rules whose verdict changes. `kafka-conformance upgrade OLD NEW` reports "
+        "any two releases, with the versions of each request and the oldest clients that are left."
+    )
+    yield (
+        f"Vendors' numbers and the ends of their standard support as read on {known.read}, with their sources in `workflows/compatibility/release_lines.toml`; "
+        "empty where none was found. Amazon MSK and Strimzi use Kafka's own numbers. Apache Kafka fixes bugs in its last three lines."
+    )
+    columns = ("judged", "first release", "Confluent Platform", "Amazon MSK until", "changes from the line before")
+    rows = []
+    for step in reversed(data.steps):
+        line = known.of(step.after)
+        vendor = " until ".join(filter(None, (line.confluent, _day(line.confluent_ends))))
+        rows.append((step.after, _day(line.released), vendor, _day(line.msk_ends), step_sentence(step)))
+    yield "\n".join(markdown_table(columns, rows))
+
+
+def _day(day: date | None) -> str:
+    return day.isoformat() if day else ""
+
+
+def _undecided(data: Compatibility) -> Iterator[str]:
+    if not data.undecided:
+        yield "Every MUST rule that applies to a product was judged."
         return
-    measured = " and ".join(sorted({each.measured for each in found}))
-    yield f"## {TITLE}"
-    yield (
-        f'Measured by halving, {measured}. "≤": the version before was not tried, or could not be, so this need not be a limit of the broker. '
-        f"[The words of the clients]({OLDEST_VERSIONS})."
+    yield "MUST rules without a verdict, by the reason. The site of a grid has each cell."
+    by_reason: dict[str, list[str]] = {}
+    for each in data.undecided:
+        by_reason.setdefault(each.reason, []).append(_cell_name(each))
+    rows = (
+        (str(len(cells)), markdown_text(some_of(cells, _MAX_NAMED)), markdown_text(reason))
+        for reason, cells in by_reason.items()
     )
-    yield short_table(found)
+    yield "\n".join(markdown_table(("cells", "rules", "reason"), rows))
 
 
-def _steps(data: Compatibility) -> Iterator[str]:
-    yield (
-        "What clients lose and get, by the recorded tables, and rules whose verdict changes. `kafka-conformance upgrade OLD NEW` reports "
-        "any two releases, with the versions of each request."
-    )
-    if data.steps:
-        yield "\n".join(f"- {step_sentence(step)}" for step in data.steps)
+def _cell_name(cell: Undecided) -> str:
+    """Return "KIP-35.keys-unique of tansu-0.6.0"; of an operation "aiokafka-0.14.0.produce with apache-kafka-2.3.1"."""
+    return f"{cell.clause} {f'of {cell.product}' if cell.target == cell.product else f'with {cell.target}'}"
 
 
 def step_sentence(step: LineStep) -> str:
@@ -244,55 +311,4 @@ def step_sentence(step: LineStep) -> str:
         parts.append(f"newly broken: {some_of(step.worse, _MAX_NEW)}")
     if step.better:
         parts.append(f"broken no more: {some_of(step.better, _MAX_NEW)}")
-    return f"{step.before} → {step.after}: {'; '.join(parts) or 'no request of clients changes'}."
-
-
-def _defects(data: Compatibility, longest_title: int) -> Iterator[str]:
-    yield (
-        "By the rule that each breaks, a MUST unless it is marked. Each links to its folder: the bytes, what the rule demands, what was seen, "
-        "other rules that it breaks, and how to see it again. Numbers are those of the first version named. "
-        "[findings](findings/README.md) says how to run a script."
-    )
-    for family, versions in families_of(data).items():
-        own = [finding for finding in data.findings if finding.family == family]
-        if own:
-            yield f"### {family}"
-            if all(finding.declared for finding in own):
-                yield "Each is declared as known, with its reason and source in its folder."
-            is_only_one = len({version.release for version in versions}) == 1
-            yield "\n".join(_by_rule(data, own, longest_title, is_only_one=is_only_one))
-
-
-def _by_rule(
-    data: Compatibility, findings: Sequence[Finding], longest_title: int, *, is_only_one: bool
-) -> Iterator[str]:
-    """Yield a line for each rule, with the findings that break it first of all."""
-    some_declared = not all(finding.declared for finding in findings)
-    by_rule: dict[str, list[str]] = {}
-    for finding in findings:
-        notes = [] if is_only_one else [_versions(data, finding)]
-        notes += ["declared"] if finding.declared and some_declared else []
-        note = f" ({'; '.join(notes)})" if notes else ""
-        by_rule.setdefault(_rule(data, finding), []).append(f"{_sentence(finding, longest_title)}{note}")
-    for rule, sentences in by_rule.items():
-        yield f"- {rule}: {'; '.join(sentences)}"
-
-
-def _rule(data: Compatibility, finding: Finding) -> str:
-    if finding.tried_with:
-        return "Operations"
-    rule = finding.clauses[0]
-    level = data.levels[rule]
-    return rule if level == Level.MUST else f"{rule} ({level})"
-
-
-def _sentence(finding: Finding, longest_title: int) -> str:
-    word = f"**{CRASHES}**: " if finding.crashes else ""
-    title = _SUBJECT.sub("", finding.title)
-    return f"{word}[{_short_text(title, longest_title)}]({FINDINGS}/{finding.id})"
-
-
-def _versions(data: Compatibility, finding: Finding) -> str:
-    """Return the versions that have a finding, the newest first."""
-    releases = {product.id: product.release for product in data.products}
-    return ", ".join(dict.fromkeys(releases[id_] for id_ in finding.broken))
+    return "; ".join(parts) or "no request of clients changes"

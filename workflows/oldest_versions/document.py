@@ -9,7 +9,6 @@ from fixtures.client_processes.toolchains import OWN_PYTHON
 from reports.document.blocks import CellLines, Code, Document, Sentence, Text, TextTable
 from reports.document.markdown_form import markdown
 from reports.wording.escaping import markdown_text
-from reports.wording.markdown_table import markdown_table
 from workflows.oldest_versions.results import TRIED, Oldest, Tried, read_found
 
 DOCUMENT = "oldest-versions.md"
@@ -21,16 +20,8 @@ def write_document(folder: Path) -> None:
     (folder / DOCUMENT).write_text(markdown(document_of(read_found(folder))), encoding="utf-8")
 
 
-def short_table(found: Sequence[Oldest]) -> str:
-    """Return in Markdown a table with a row for each library and a column for each release."""
-    releases = sorted({each.release for each in found})
-    cells = {(each.library, each.release): _in_short(each) for each in found}
-    libraries = sorted({each.library for each in found})
-    rows = [[library, *(cells.get((library, release), "") for release in releases)] for library in libraries]
-    return "\n".join(markdown_table(["library", *releases], rows))
-
-
-def _in_short(found: Oldest) -> str:
+def in_short(found: Oldest) -> str:
+    """Return the oldest version in a cell of a Markdown table: "≤ 2.0.2" if it need not be a limit of the broker."""
     if found.unclear:
         return "not certain"
     if found.works is None:

@@ -1,0 +1,68 @@
+"""The page of a product: its defects, in which versions each is, and where it is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clauses.catalogue import catalogue
+from reports.wording.escaping import markdown_text
+from reports.wording.markdown_table import markdown_table
+from reports.wording.verdict_labels import CRASHES
+from workflows.compatibility.data import Compatibility, Finding
+
+
+def product_page(data: Compatibility, product: str) -> str:
+    """Return in Markdown the page of a product that has findings.
+
+    Args:
+        data: the data of all products.
+        product: the folder of the product: "tansu".
+    """
+    findings = [finding for finding in data.findings if finding.product == product]
+    return "\n\n".join(_paragraphs(data, findings)) + "\n"
+
+
+def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[str]:
+    family = findings[0].family
+    judged = [each for each in data.products if each.family == family]
+    releases = ", ".join(dict.fromkeys(each.release for each in judged))
+    open_ones = [finding for finding in findings if not finding.declared]
+    declared = [finding for finding in findings if finding.declared]
+    yield f"# Defects of {markdown_text(family)}"
+    yield (
+        f"Judged: {markdown_text(releases)}. Each defect leads to its bytes, to what the rule demands and to how it is seen again; its numbers are those of the "
+        "first version named. A rule is a MUST unless it is marked. Since and fixed are empty where no neighbouring version was judged, or where it "
+        "breaks the same rule otherwise. [All products](../../COMPATIBILITY.md)."
+    )
+    if open_ones:
+        yield _table(data, open_ones)
+    if declared:
+        yield "Declared as known, each with its reason and source in its folder:"
+        yield _table(data, declared)
+
+
+def _table(data: Compatibility, findings: Sequence[Finding]) -> str:
+    columns = ("defect", "rule", "why it matters", "versions", "since", "fixed")
+    return "\n".join(markdown_table(columns, (_row(data, finding) for finding in findings)))
+
+
+def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
+    releases = {product.id: product.release for product in data.products}
+    versions = ", ".join(dict.fromkeys(releases[id_] for id_ in finding.broken))
+    word = f"**{CRASHES}**: " if finding.crashes else ""
+    title = f"{word}[{markdown_text(finding.title)}]({finding.id.partition('/')[2]}/README.md)"
+    return title, _rule(data, finding), _meaning(finding), versions, finding.since, finding.fixed
+
+
+def _rule(data: Compatibility, finding: Finding) -> str:
+    if finding.tried_with:
+        return f"operation, with {markdown_text(', '.join(finding.tried_with))}"
+    rule = finding.clauses[0]
+    more = len(finding.clauses) - 1
+    level = data.levels[rule]
+    return f"{rule}{'' if level == 'MUST' else f' ({level})'}{f' and {more} more' if more else ''}"
+
+
+def _meaning(finding: Finding) -> str:
+    meanings = {clause.id: clause.meaning for clause in catalogue()}
+    return markdown_text(meanings.get(finding.clauses[0], ""))
