@@ -19,6 +19,7 @@ import click
 
 from reports.command_line.suite_command import CannotWork, SuiteCommand
 from workflows.compatibility.__main__ import write_documents
+from workflows.compatibility.changes import changes_between
 from workflows.compatibility.data import DATA_FILE, read_data
 from workflows.github import gh, gh_json, write_summary
 
@@ -37,6 +38,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     after = write_documents(site, docs, f"{GITHUB}/{repository}")
     if replace(after, made=before.made) == before:
         return "Nothing changes in COMPATIBILITY.md."
+    body = "\n\n".join(filter(None, (BODY, changes_between(before, after))))
     git = _git_in(checkout)
     git("switch", "--force-create", BRANCH)
     git("add", "--all", DOCS)
@@ -47,10 +49,12 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
         *("--json", "url"),
     )
     if open_ones:
-        return f"Updated the proposal {open_ones[0]['url']}"
+        url = open_ones[0]["url"]
+        gh("pr", "edit", url, "--body", body)
+        return f"Updated the proposal {url}"
     url = gh(
         *("pr", "create", "--repo", repository, "--head", BRANCH, "--base", base),
-        *("--title", TITLE, "--body", BODY),
+        *("--title", TITLE, "--body", body),
     )
     return f"Proposed {url.strip()}"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from reports.command_line.suite_command import CannotWork
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
@@ -25,6 +26,7 @@ from tests.workflows.finding_grids import (
     collected_from,
 )
 from workflows.compatibility.__main__ import main
+from workflows.compatibility.changes import changes_between
 from workflows.compatibility.collecting import collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
 from workflows.compatibility.document import FINDINGS, clients_document, document, step_sentence
@@ -180,6 +182,36 @@ def test_data_is_read_as_it_was_written(data: Compatibility, tmp_path: Path) -> 
     """The document follows from the file alone."""
     write_data(data, tmp_path / "data.json")
     assert read_data(tmp_path / "data.json") == data
+
+
+def test_data_of_another_version_is_refused(data: Compatibility, tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    write_data(data, path)
+    path.write_text(path.read_text().replace('"compatibility_schema_version": 2', '"compatibility_schema_version": 1'))
+    with pytest.raises(CannotWork, match="has compatibility_schema_version 1, and not 2: make it again"):
+        read_data(path)
+
+
+def test_changes_name_new_withdrawn_and_moved_findings(data: Compatibility) -> None:
+    """A finding whose version was judged and does not show it is withdrawn; without the version nobody knows."""
+    crash, silent, declared, loop, _ = data.findings
+    moved = replace(loop, broken={"libone-0.9": loop.broken["libone-0.9"]}, fixed="1.0")
+    absent = tuple(each for each in data.products if each.id != "mybroker-1.0")
+    after = replace(data, products=absent, findings=(crash, moved, replace(silent, id="mybroker/another-1")))
+    text = changes_between(data, after)
+    assert "### New findings: 1\n\n- `mybroker/another-1`" in text
+    assert "although the version was judged: 2\n\n- `libone/share-group-1`" in text
+    assert f"which were not judged this time: 1\n\n- `{declared.id}`: On purpose, in mybroker-1.0" in text
+    assert f"- `{loop.id}`: {loop.title}: libone-1.0, libone-0.9; now libone-0.9; fixed in 1.0" in text
+    assert changes_between(data, data) == ""
+
+
+def test_changes_name_operations_that_work_no_more(data: Compatibility) -> None:
+    (client,) = data.clients
+    after = replace(data, clients=(replace(client, operations={"share-group": "✕?"}),))
+    assert "### Clients whose operations changed: 1\n\n- libone-1.0, share-group: 4.4.0 ✓ → ?" in changes_between(
+        data, after
+    )
 
 
 def written_from(grid: Path, out: Path) -> Path:

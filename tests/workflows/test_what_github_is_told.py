@@ -248,13 +248,18 @@ def test_change_is_proposed_once(checkout: Path, tmp_path: Path, monkeypatch: py
     assert proposed(checkout, "violates", gh, monkeypatch) == f"Proposed {URL}"
     assert git(tmp_path / "origin", "log", "-1", "--format=%s", BRANCH).strip() == TITLE
     document = git(tmp_path / "origin", "show", f"{BRANCH}:docs/COMPATIBILITY.md")
-    assert "[broker](#broker)" in document
-    assert "main" in gh.calls[1]
+    assert "[broker](findings/broker/README.md)" in document
+    (created,) = (call for call in gh.calls if call[:2] == ["pr", "create"])
+    assert "main" in created
+    assert f"### New findings: 1\n\n- `broker/{BROKEN}-1`: " in created[-1]
 
 
 def test_open_proposal_is_updated(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gh = FakeGh(tmp_path / "bin", {"pr list": [{"url": URL}]})
+    """Its text says what this night changes, not what the first one did."""
+    gh = FakeGh(tmp_path / "bin", {"pr list": [{"url": URL}], "pr edit": ""})
     assert proposed(checkout, "violates", gh, monkeypatch) == f"Updated the proposal {URL}"
+    assert gh.calls[-1][:4] == ["pr", "edit", URL, "--body"]
+    assert "### New findings: 1" in gh.calls[-1][4]
 
 
 def test_nothing_is_proposed_if_nothing_changes(

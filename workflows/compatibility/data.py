@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Level
+from reports.command_line.suite_command import CannotWork
 
 DATA_SCHEMA_VERSION = 2
 DATA_FILE = "compatibility.json"
@@ -240,8 +241,17 @@ def _json(part: Any) -> str:
 
 
 def read_data(path: Path) -> Compatibility:
-    """Read data that `write_data` wrote."""
+    """Read data that `write_data` wrote.
+
+    Raises:
+        CannotWork: another version of this suite wrote it.
+    """
     content = json.loads(path.read_text(encoding="utf-8"))
+    version = content.get("compatibility_schema_version")
+    if version != DATA_SCHEMA_VERSION:
+        raise CannotWork(
+            f"{path} has compatibility_schema_version {version}, and not {DATA_SCHEMA_VERSION}: make it again from its grid"
+        )
     return Compatibility(
         made=Made(**_tuples(content["made"])),
         levels=content["levels"],
