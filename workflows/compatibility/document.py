@@ -259,7 +259,7 @@ def _lines(data: Compatibility, known: ReleaseLines) -> Iterator[str]:
     )
     yield (
         f"Vendors' numbers and the ends of their standard support as read on {known.read}, with their sources in `workflows/compatibility/release_lines.toml`; "
-        "empty where none was found. Amazon MSK and Strimzi use Kafka's own numbers. Apache Kafka fixes bugs in its last three lines."
+        "empty where none was found. Amazon MSK uses Kafka's own numbers. Apache Kafka fixes bugs in its last three lines."
     )
     columns = ("judged", "first release", "Confluent Platform", "Amazon MSK until", "changes from the line before")
     rows = []

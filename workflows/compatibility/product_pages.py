@@ -10,6 +10,9 @@ from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES
 from workflows.compatibility.data import Compatibility, Finding
 
+_COLUMNS = ("defect", "rule", "why it matters", "versions", "since", "fixed")
+"""Of a product that was judged in one version, the last three say nothing."""
+
 
 def product_page(data: Compatibility, product: str) -> str:
     """Return in Markdown the page of a product that has findings.
@@ -25,25 +28,29 @@ def product_page(data: Compatibility, product: str) -> str:
 def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[str]:
     family = findings[0].family
     judged = [each for each in data.products if each.family == family]
-    releases = ", ".join(dict.fromkeys(each.release for each in judged))
+    releases = list(dict.fromkeys(each.release for each in judged))
     open_ones = [finding for finding in findings if not finding.declared]
     declared = [finding for finding in findings if finding.declared]
     yield f"# Defects of {markdown_text(family)}"
     yield (
-        f"Judged: {markdown_text(releases)}. Each defect leads to its bytes, to what the rule demands and to how it is seen again; its numbers are those of the "
-        "first version named. A rule is a MUST unless it is marked. Since and fixed are empty where no neighbouring version was judged, or where it "
-        "breaks the same rule otherwise. [All products](../../COMPATIBILITY.md)."
+        f"Judged: {markdown_text(', '.join(releases))}. Each defect leads to its bytes, to what the rule demands and to how it is seen again. "
+        "A rule is a MUST unless it is marked. [All products](../../COMPATIBILITY.md)."
     )
+    columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-3]
+    if len(releases) > 1:
+        yield (
+            "Numbers are those of the first version named. Since and fixed are empty where no neighbouring version was judged, or where "
+            "it breaks the same rule otherwise."
+        )
     if open_ones:
-        yield _table(data, open_ones)
+        yield _table(data, open_ones, columns)
     if declared:
         yield "Declared as known, each with its reason and source in its folder:"
-        yield _table(data, declared)
+        yield _table(data, declared, columns)
 
 
-def _table(data: Compatibility, findings: Sequence[Finding]) -> str:
-    columns = ("defect", "rule", "why it matters", "versions", "since", "fixed")
-    return "\n".join(markdown_table(columns, (_row(data, finding) for finding in findings)))
+def _table(data: Compatibility, findings: Sequence[Finding], columns: Sequence[str]) -> str:
+    return "\n".join(markdown_table(columns, (_row(data, finding)[: len(columns)] for finding in findings)))
 
 
 def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
