@@ -51,7 +51,7 @@ def summary(path: Path, form: str, pages: str | None) -> None:
         return
     violations = violations_of(folded, results.failures, pages=before)
     if form == "annotations":
-        for line in (*annotation_lines(violations), *newer_lines(folded)):
+        for line in (*annotation_lines(violations, folded), *newer_lines(folded)):
             click.echo(line)
         return
     document = {
