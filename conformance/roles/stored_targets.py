@@ -196,7 +196,8 @@ def _command(failure: StoredFailure, options: ReplayOptions) -> ClientCommand:
     text = options.client_command
     if text is None:
         return command_from(known)
-    return command_from({**known, "text": text, "folder": ""})
+    falls_back = known.get("falls_back", ()) if OPERATION in text else ()
+    return command_from({**known, "text": text, "folder": "", "falls_back": falls_back})
 
 
 def able_client(failure: StoredFailure, options: ReplayOptions) -> tuple[Client, str]:

@@ -37,10 +37,11 @@ Everything that [judge-your-client.md](judge-your-client.md) says about commands
 |---|---|
 | `{{operation}}` | becomes a name of the table below. With a scripted broker, which needs no `--broker`, it is always `metadata` |
 | `{{bootstrap}}`, `{{timeout}}` | become `host:port` of the broker, and the seconds after which the command has to have ended: {TIME_S:g}. After {TIME_S + TIME_TO_END_S:g} s it is killed, and the operation hangs |
-| {_VARIABLES} | are variables of its environment: TOPIC, GROUP and RECORD of the table. They are new for each operation, so neither topic nor group exists: a producer has the broker create its topic, unless the operation creates it |
+| {_VARIABLES} | are variables of its environment: TOPIC, GROUP and RECORD of the table. They are new for each operation, so neither topic nor group exists: a producer has the broker create its topic, unless the operation creates it. A broker that creates none by itself, with `auto.create.topics.enable=false`, cannot be tried |
 | what it prints | each line of the table, with the values that it *got*, in this order, on standard output. It may print anything else, unless that begins with the same word. Of topics and groups it prints all, a line each |
 | exit status 0 | the operation succeeded: the suite checks what was printed, and looks for TOPIC, GROUP and RECORD in what was sent and received |
 | exit status {NO_SUCH_OPERATION} | the client has no such operation: its cell is n/a. If that is so for every operation, the run ends with 11 |
+| `--client-falls-back OPERATION` | its documentation says that it does something else if the broker lacks this operation, as franz-go uses a classic group instead of KIP-848's protocol. Without it an operation that succeeds without its API is a violation |
 | any other exit status | the operation failed. The last line on standard error is its error, or the `detail` of a [line of JSON](judge-your-client.md). If the broker lacks something, the error has to say what |
 | `{{again}}` | is only for the operations of [connections that lead to the wrong broker](operations.md#connections-that-lead-to-the-wrong-broker), with `kafka-cluster-4.4.0`: it becomes `--again`, and the command repeats `metadata` or `rerouted-writes` until its time is over |
 
