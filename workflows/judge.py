@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from clauses.exit_statuses import USAGE_ERROR
+from fixtures.registry.command_placeholders import OPERATION
 from fixtures.registry.targets import BROKERS_FOLDER
 from reports.command_line.distribution import COMMIT_VARIABLE
 from reports.command_line.suite_command import SuiteCommand
@@ -29,6 +30,8 @@ from workflows.github import write_outputs, write_summary
 SUITE = Path(__file__).parent.parent / "conformance"
 KINDS = ("bootstrap-server", "broker", "kafka-home", "image", "client", "client-command")
 """The inputs of which one chooses what is judged."""
+BROKERS_OF_OPERATIONS = ("bootstrap-server", "broker")
+"""Of these, those with which the operations of a command can be tried."""
 IMAGE_TARGET = "given-image"
 SECRET = "INPUT_COMMAND_CONFIG"
 """The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed
@@ -53,12 +56,18 @@ def target_options(environment: Mapping[str, str]) -> list[str]:
     """Return the suite's options that choose the target.
 
     Raises:
-        WrongInput: none or more than one is given.
+        WrongInput: none or more than one is given, but for a command with operations and a broker.
     """
     kinds = [kind for kind in KINDS if given(environment, kind)]
+    command = given(environment, "client-command")
+    if OPERATION in command and len(kinds) == 2 and kinds[0] in BROKERS_OF_OPERATIONS:
+        return [*_options_of(kinds[0], environment), "--client-cmd", command]
     if len(kinds) != 1:
         raise WrongInput(f"give exactly one of the inputs {', '.join(KINDS)}; given: {kinds}")
-    kind = kinds[0]
+    return _options_of(kinds[0], environment)
+
+
+def _options_of(kind: str, environment: Mapping[str, str]) -> list[str]:
     if kind == "image":
         return ["--broker", IMAGE_TARGET, "--launcher", "container"]
     if kind == "kafka-home":

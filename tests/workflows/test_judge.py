@@ -74,6 +74,10 @@ def options(**inputs: str) -> list[str]:
             {"client_command": "./c {bootstrap}", "client_unconfined": "true"},
             ["--client-cmd", "./c {bootstrap}", "--client-unconfined"],
         ),
+        (
+            {"client_command": "./c {operation} {bootstrap}", "broker": "a b"},
+            ["--broker", "a", "--broker", "b", "--client-cmd", "./c {operation} {bootstrap}"],
+        ),
     ],
     ids=[
         "address",
@@ -86,6 +90,7 @@ def options(**inputs: str) -> list[str]:
         "clauses",
         "baseline",
         "client",
+        "operations",
     ],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
@@ -95,8 +100,13 @@ def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> N
 
 @pytest.mark.parametrize(
     "inputs",
-    [{}, {"broker": "a", "image": "b"}, {"broker": "a", "strict_should": "yes"}],
-    ids=["nothing", "two-targets", "no-boolean"],
+    [
+        {},
+        {"broker": "a", "image": "b"},
+        {"broker": "a", "client_command": "./c {bootstrap}"},
+        {"broker": "a", "strict_should": "yes"},
+    ],
+    ids=["nothing", "two-targets", "no-operation", "no-boolean"],
 )
 def test_inputs_that_do_not_fit_are_refused(inputs: dict[str, str]) -> None:
     """The action does not guess what to judge."""
