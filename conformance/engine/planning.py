@@ -150,14 +150,15 @@ def _plan(clause: Clause, listener: ChosenTarget, clause_set: ClauseSet) -> Plan
         clause=clause.id,
         target=listener.target.id,
         listener=listener.listener,
-        known_violation="; ".join(
-            dict.fromkeys(
-                known.note
-                for known in listener.target.known_violations
-                if known.holds_on(clause.id, listener.listener) and not clause_set.why_not_asked(clause.id)
-            )
-        ),
+        known_violation=declared_violations(listener.target, clause.id, listener.listener, clause_set),
     )
+
+
+def declared_violations(target: Target, clause: str, listener: str, clause_set: ClauseSet) -> str:
+    """Return why violations of a clause are declared for a listener of a target; empty if none is."""
+    if clause_set.why_not_asked(clause):
+        return ""
+    return "; ".join(dict.fromkeys(known.note for known in target.known_violations if known.holds_on(clause, listener)))
 
 
 def stale_expectations(targets: Iterable[Target], clause_set: ClauseSet = EVERYTHING) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clauses.clause_sets import ClauseSet
 from conformance.assertions.evidence import kind_of
 from conformance.assertions.items import Item
 from conformance.assertions.messages import message_of
@@ -29,6 +30,7 @@ from conformance.packs.recorded_broker import (
     recorded_broker,
     without_id,
 )
+from conformance.packs.stated_header import set_of
 from conformance.packs.stored_run import (
     Contradicted,
     ExampleKey,
@@ -50,11 +52,15 @@ from reports.records import Phase, Verdict
 from reports.run.failures import signature_of
 from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header
+from reports.run_folders.run_limits import limit
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.exchange import Outcome
 
 OTHER_SENTENCE = "it fails with another sentence"
+INCONCLUSIVE = "why an example is inconclusive is not stored"
 OTHER_PROPERTY = "an example of a property of another clause shows it"
+MAX_TRIES = 1_000_000
+"""Runs of a property on a stored example with possible values. A run on six listeners took 21,601, and 8 s of CPU."""
 _KNOWN_FROM_BYTES = frozenset({MORE_THAN_READING, "plaintext"})
 """Needs of which the suite must know nothing but what a run has stored."""
 
@@ -86,11 +92,13 @@ class _Cell:
         stated: the verdicts of its examples, by property.
         shown: of these, what was judged again with the same result.
         why_not: why something of it was not judged again, each reason once.
+        is_inconclusive: whether one of its examples is, for a reason that is not stored.
     """
 
     stated: dict[str, set[Verdict]] = field(default_factory=lambda: defaultdict(set))
     shown: dict[str, set[Verdict]] = field(default_factory=lambda: defaultdict(set))
     why_not: dict[str, None] = field(default_factory=dict)
+    is_inconclusive: bool = False
 
     @property
     def reason(self) -> str:
@@ -102,6 +110,8 @@ class _Cell:
         shown = set[Verdict]().union(*self.shown.values())
         if Verdict.VIOLATES in stated:
             is_shown = Verdict.VIOLATES in shown
+        elif self.is_inconclusive:
+            return INCONCLUSIVE
         else:
             is_shown = all(self.shown.get(name) for name in self.stated)
         return "" if is_shown else next(iter(self.why_not), OTHER_REQUESTS)
@@ -116,7 +126,7 @@ def why_not_judged_again(run: Path, header: Header, targets: Mapping[str, Target
         targets: its targets by id.
 
     Returns:
-        For each cell with an example that conforms, violates or is informational: why it was not judged again; an empty
+        For each cell with an example: why it was not judged again; an empty
         text if it was, with the result that the run states.
 
     Raises:
@@ -125,13 +135,14 @@ def why_not_judged_again(run: Path, header: Header, targets: Mapping[str, Target
     rows = rows_of(run, "examples")
     exchanges = exchanges_of(run)
     failures = failures_of(run)
-    check_rows(rows, exchanges, failures)
+    check_rows(header, rows, exchanges, failures)
     cells: dict[CellKey, _Cell] = defaultdict(_Cell)
     stored = _stored_examples(rows, exchanges, cells)
+    tries_left = MAX_TRIES
     with assumptions_outside_hypothesis():
         for broker, group, examples in _by_broker(stored, header, targets):
             own = [each for each in failures.values() if _is_of(each, group)]
-            _judge_property(broker, group, examples, own, header, cells)
+            tries_left -= _judge_property(broker, group, examples, own, header, cells, tries_left)
     return {key: cell.reason for key, cell in cells.items()}
 
 
@@ -145,9 +156,12 @@ def _stored_examples(
     for row in rows:
         clause, target, listener, name, number = key = key_of(row)
         verdict = Verdict(row["verdict"])
-        if row["phase"] != Phase.GENERATE or verdict is Verdict.INCONCLUSIVE:
+        if row["phase"] != Phase.GENERATE:
             continue
         cell = cells[CellKey(clause, target, listener)]
+        if verdict is Verdict.INCONCLUSIVE:
+            cell.is_inconclusive = True
+            continue
         cell.stated[name].add(verdict)
         if not is_about(name, clause):
             cell.why_not[OTHER_PROPERTY] = None
@@ -199,13 +213,18 @@ def _judge_property(
     failures: Sequence[FailureDetails],
     header: Header,
     cells: Mapping[CellKey, _Cell],
-) -> None:
+    tries_left: int,
+) -> int:
     """Judge the stored examples and failures of one property on one listener again, and note the results.
 
+    Returns:
+        How many tries that took.
+
     Raises:
-        Contradicted: one of them shows something else than the run states.
+        Contradicted: one of them shows something else than the run states, or there are too many.
     """
     target, listener, name = group
+    judged_by = set_of(header)
     judged = all_properties().get(name)
     why_not = _why_not(judged, broker)
     values: Sequence[Values] = ()
@@ -213,18 +232,23 @@ def _judge_property(
         # An example that fails may be any of the drawn ones, one that conforms is among the first.
         latest = max((each.number for each in examples if Verdict.VIOLATES in each.verdicts.values()), default=0)
         values = tuple(values_for(judged, header.get("seed"), latest))
+    tries = (len(examples) + len(failures)) * len(values)
+    if tries > tries_left:
+        raise Contradicted(f"its stored examples take too many tries; {limit(MAX_TRIES)}")
     for example in examples:
         found = Found(why=why_not)
         if judged is not None and not why_not:
-            found = judge_stored(broker, judged, example.exchanges, values)
+            found = judge_stored(broker, judged, example.exchanges, values, judged_by)
         for clause in example.verdicts:
-            _compare(example, (clause, *group), found, failures, cells[CellKey(clause, target, listener)])
+            of_clause = found.as_note if judged_by.why_note(clause, name) else found
+            _compare(example, (clause, *group), of_clause, failures, cells[CellKey(clause, target, listener)])
     for details in failures:
         cell = cells[CellKey(details.failure.clause, target, listener)]
         if judged is None or why_not or details.needs_more or details.failure.clause not in judged.clauses:
             cell.why_not[why_not or details.needs_more or OTHER_PROPERTY] = None
         else:
-            _judge_failure(broker, judged, details, cell, values)
+            _judge_failure(broker, judged, details, cell, values, judged_by)
+    return tries
 
 
 def _compare(
@@ -279,7 +303,12 @@ def _may_need_more(example: _Stored, failures: Iterable[FailureDetails]) -> bool
 
 
 def _judge_failure(
-    broker: RecordedBroker, judged: Property, details: FailureDetails, cell: _Cell, values: Sequence[Values]
+    broker: RecordedBroker,
+    judged: Property,
+    details: FailureDetails,
+    cell: _Cell,
+    values: Sequence[Values],
+    judged_by: ClauseSet,
 ) -> None:
     """Judge the smallest example of a failure again, and note in its cell whether it fails as stored.
 
@@ -290,7 +319,9 @@ def _judge_failure(
     if not judged.is_drawn:
         values = _item_in(failure.example)
     key = key_of_failure(failure)
-    found = judge_stored(broker, judged, details.exchanges, values)
+    found = judge_stored(broker, judged, details.exchanges, values, judged_by)
+    if judged_by.why_note(failure.clause, judged.name):
+        found = found.as_note
     if found.verdicts == {Verdict.CONFORMS}:
         raise Contradicted(
             f"{where(key)}: the failure {failure.signature} is stored, but its bytes show that it conforms"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from inspect import signature
 
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Level, catalogue
+from clauses.clause_sets import ClauseSet
 from conformance.assertions.errors import Unjudged
 from conformance.engine.judge_interface import Judge
-from conformance.engine.planning import checks_of
+from conformance.engine.planning import checks_of, newer_examples
 from conformance.engine.property_judge import JUDGE
 from conformance.mutation.properties import Property, Values, all_properties
 from conformance.packs.recorded_broker import OTHER_REQUESTS, NotRecorded, RecordedBroker
@@ -96,25 +97,37 @@ class Found:
     errors: list[AssertionError] = field(default_factory=list)
     why: str = OTHER_REQUESTS
 
+    @property
+    def as_note(self) -> Found:
+        """The same for a clause that the run's set does not ask for: what does not conform is informational."""
+        notes = {each if each is Verdict.CONFORMS else Verdict.INFORMATIONAL for each in self.verdicts}
+        return replace(self, verdicts=notes)
+
 
 def judge_stored(
-    broker: RecordedBroker, judged: Property, exchanges: Sequence[RecordedExchange], values: Iterable[Values]
+    broker: RecordedBroker,
+    judged: Property,
+    exchanges: Sequence[RecordedExchange],
+    values: Iterable[Values],
+    judged_by: ClauseSet,
 ) -> Found:
-    """Judge a stored example with each of these values."""
+    """Judge a stored example with each of these values, by a set of clauses."""
     found = Found()
+    newer = newer_examples(judged.function, judged_by)
+    is_binding = _is_binding(broker, judged, judged_by)
     for each in values:
         played = _play(broker, judged, exchanges, each)
         if isinstance(played, str):
             found.why = found.why if played == OTHER_REQUESTS else played
             continue
-        found.verdicts |= played.verdicts(_is_binding(broker, judged))
+        found.verdicts |= played.verdicts(is_binding and each not in newer)
         found.errors += [] if played.error is None else [played.error]
     return found
 
 
-def _is_binding(broker: RecordedBroker, judged: Property) -> bool:
-    clauses = (catalogue()[clause] for clause in judged.clauses)
-    return broker.pin_is_binding or any(clause.level is not Level.PIN for clause in clauses)
+def _is_binding(broker: RecordedBroker, judged: Property, judged_by: ClauseSet) -> bool:
+    asked = [catalogue()[clause] for clause in judged.clauses if not judged_by.why_note(clause, judged.name)]
+    return any(broker.pin_is_binding or clause.level is not Level.PIN for clause in asked)
 
 
 def _play(

@@ -18,16 +18,20 @@ from conformance.failures.stored_failures import NoStoredFailure, StoredFailure,
 from conformance.mutation.properties import all_properties
 from reference_model.judging.rejudging import RecordedExchange
 from reports.record_columns import RECORD_TABLES
-from reports.records import FACTS_FILE, NOTHING, SAMPLED_EXAMPLES_PER_PROPERTY
+from reports.records import FACTS_FILE, NOTHING, SAMPLED_EXAMPLES_PER_PROPERTY, Phase
 from reports.repeats import ShownBy
 from reports.run.conversation import CONVERSATION, ConversationPart, parts_from_json
 from reports.run.failures import signature_of
 from reports.run.recorded_conversation import NEXT_REQUEST
+from reports.run.run_folder import Header
 from reports.run_folders.file_contents import rows_within_limits
 from reports.run_folders.run_limits import limit
 from reports.wording.verdict_labels import CRASH_KINDS
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Outcome
 from wire.foreign_json import read_foreign_json
+from wire.frames import SIZE_BYTES
+from wire.headers import read_error_code, read_request_start
 
 MAX_ROWS_OF_TABLE = 100_000
 """Rows of one table of a run that are held in memory; the largest run had 20,000."""
@@ -163,20 +167,32 @@ def _exchanges_in(parts: Sequence[ConversationPart]) -> tuple[Sequence[RecordedE
 
 
 def check_rows(
-    rows: Sequence[Row], exchanges: Mapping[ExampleKey, object], failures: Mapping[str, FailureDetails]
+    header: Header,
+    rows: Sequence[Row],
+    exchanges: Mapping[ExampleKey, Sequence[RecordedExchange]],
+    failures: Mapping[str, FailureDetails],
 ) -> None:
-    """Check that the tables of a run fit together.
+    """Check that the tables of a run fit together, and to its header.
 
     Raises:
-        Contradicted: rows, exchanges or failures are missing, or are too many.
+        Contradicted: rows, exchanges or failures are missing, are too many, or state something else.
     """
+    _check_of_header(header, rows)
     for row in rows:
         key, number, failure = key_of(row), row["example_number"], row["failure_signature"]
         if failure is not None and failure not in failures:
             raise Contradicted(f"{where(key)}: the failure {failure} of example {number} is not stored")
+        if (
+            failure is not None
+            and row["phase"] == Phase.GENERATE
+            and row["verdict"] != failures[failure].failure.verdict
+        ):
+            raise Contradicted(f"{where(key)}: the failure {failure} has another verdict than example {number}")
         is_first = 1 <= number <= SAMPLED_EXAMPLES_PER_PROPERTY
         if is_first and row["request"] != NOTHING and key not in exchanges:
             raise Contradicted(f"{where(key)}: the exchanges of example {number} are not stored")
+        if key in exchanges:
+            _check_last_exchange(row, exchanges[key][-1])
     _check_numbers(rows)
     known = set(map(key_of, rows))
     for key in exchanges:
@@ -186,6 +202,44 @@ def check_rows(
     for name, details in failures.items():
         if name not in shown:
             raise Contradicted(f"{where(key_of_failure(details.failure))}: no example has the stored failure {name}")
+
+
+def _check_of_header(header: Header, rows: Iterable[Row]) -> None:
+    """Check that each row is of the run, target and cell that the header describes.
+
+    Raises:
+        Contradicted: one is not.
+    """
+    targets = {entry["id"]: entry for entry in header["targets"]}
+    left_out = {_cell_of(cell) for cell in header["planned_cells"] if not cell["applicable"]}
+    for row in rows:
+        target = targets[row["target"]]
+        of_run = {"implementation": target["implementation"], "release": target["release"], "tier": header["tier"]}
+        for name, value in of_run.items():
+            if row[name] != value:
+                raise Contradicted(f"{where(key_of(row))}: its rows have another {name} than run.json")
+        if _cell_of(row) in left_out:
+            raise Contradicted(f"{where(key_of(row))}: it has examples, but run.json says that it does not apply")
+
+
+def _cell_of(row: Row) -> tuple[str, str, str]:
+    return row["clause"], row["target"], row["listener"]
+
+
+def _check_last_exchange(row: Row, last: RecordedExchange) -> None:
+    """Check the error code that a row states, if its last exchange is a plain one about versions.
+
+    Raises:
+        Contradicted: the stored response has another one.
+    """
+    is_broken = row["request"] is None or row["request"].endswith("-broken")
+    if is_broken or last.outcome != Outcome.ANSWER or last.received is None:
+        return
+    code = read_error_code(last.received[SIZE_BYTES:])
+    is_about_versions = read_request_start(last.sent[SIZE_BYTES:]).api_key == API_VERSIONS_KEY
+    if is_about_versions and code is not None and code != row["error_code"]:
+        what = f"the response to example {row['example_number']} has the error code {code}"
+        raise Contradicted(f"{where(key_of(row))}: {what}, and not {row['error_code']}")
 
 
 def _check_numbers(rows: Iterable[Row]) -> None:
@@ -200,11 +254,12 @@ def _check_numbers(rows: Iterable[Row]) -> None:
         if number and is_about(row["property"], row["clause"]):
             numbers[tuple(cell)].append(number)
     for cell_key, found in numbers.items():
-        missing = {*range(1, max(found) + 1)} - {*found}
-        if missing:
-            raise Contradicted(f"{where(cell_key)}: example {min(missing)} is missing")
-        if len(found) > max(found):
-            raise Contradicted(f"{where(cell_key)}: an example stands twice")
+        # A stranger chooses the numbers, so no list of all up to the largest is made.
+        for expected, number in enumerate(sorted(found), 1):
+            if number > expected:
+                raise Contradicted(f"{where(cell_key)}: example {expected} is missing")
+            if number < expected:
+                raise Contradicted(f"{where(cell_key)}: an example stands twice")
 
 
 def is_about(name: str, clause: str) -> bool:

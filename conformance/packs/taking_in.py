@@ -11,14 +11,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from clauses.catalogue import Role, catalogue
 from conformance.packs.judging_again import why_not_judged_again
+from conformance.packs.stated_header import check_header, set_of, targets_of, why_no_verdict
 from conformance.packs.stored_run import Contradicted
-from fixtures.launchers.built_in import reference_targets
-from fixtures.registry.likeness import release_named
-from fixtures.registry.targets import Target, load_targets
+from fixtures.registry.targets import Target
 from reports.command_line.distribution import suite_version
 from reports.records import DUMP_FILE, FACTS_FILE, HEADER_FILE
 from reports.run.conversation import CONVERSATION, parts_from_json
@@ -55,13 +53,17 @@ def take_in(pack: Path, folder: Path) -> Reasons:
     unpack(pack, folder)
     try:
         header = _header(folder)
-        reasons = why_not_judged_again(folder, header, _targets(header))
+        check_header(header)
+        targets = targets_of(header)
+        reasons = why_not_judged_again(folder, header, targets)
     except Contradicted as error:
         raise RunRefused(pack, *JUDGED_OTHERWISE.fault(str(error))) from error
     except RunRefused as error:
         raise RunRefused(pack, error.refusal, error.detail) from error
+    more = _why_no_verdicts(header, targets)
+    reasons = {key: more.get(key) or why for key, why in reasons.items()}
     _write_dumps(folder)
-    _write_header(folder, _marked(header, reasons))
+    _write_header(folder, _marked(header, reasons, {**reasons, **more}))
     return reasons
 
 
@@ -86,27 +88,6 @@ def _header(folder: Path) -> Header:
     return read_run_header(folder)
 
 
-def _targets(header: Header) -> Mapping[str, Target]:
-    """Return the targets of a run by id: those of the registry, and others as far as the run describes them."""
-    registry = {target.id: target for target in (*load_targets(), *reference_targets())}
-    return {entry["id"]: _target(entry, registry.get(entry["id"]), header) for entry in header["targets"]}
-
-
-def _target(entry: Mapping[str, Any], known: Target | None, header: Header) -> Target:
-    if known is not None and (known.implementation, known.release) == (entry["implementation"], entry["release"]):
-        return known
-    listeners = dict.fromkeys(cell["listener"] for cell in header["planned_cells"] if cell["target"] == entry["id"])
-    like = entry.get("like")
-    return Target(
-        id=entry["id"],
-        implementation=entry["implementation"],
-        release=entry["release"],
-        quorum=None,
-        listeners=tuple(listeners),
-        like=release_named(like) if like else None,
-    )
-
-
 def _write_dumps(folder: Path) -> None:
     for facts in sorted(folder.glob(f"failures/*/{FACTS_FILE}")):
         stored = read_foreign_json(facts.read_bytes()).get(CONVERSATION)
@@ -114,17 +95,36 @@ def _write_dumps(folder: Path) -> None:
             facts.with_name(DUMP_FILE).write_text(render_dump(parts_from_json(stored)), encoding="utf-8")
 
 
-def _marked(header: Header, reasons: Reasons) -> Header:
-    """Return the header with what readers of the grid need to know of a run that its owner has judged."""
+def _why_no_verdicts(header: Header, targets: Mapping[str, Target]) -> Reasons:
+    """Return, for each cell whose verdict more than bytes decides, what that is."""
+    judged_by = set_of(header)
+    found = {
+        _key_of(cell): why_no_verdict(cell, targets[cell["target"]], judged_by) for cell in header["planned_cells"]
+    }
+    return {key: why for key, why in found.items() if why}
+
+
+def _key_of(cell: Mapping[str, str]) -> CellKey:
+    return CellKey(cell["clause"], cell["target"], cell["listener"])
+
+
+def _marked(header: Header, reasons: Reasons, notes: Reasons) -> Header:
+    """Return the header with what readers of the grid need to know of a run that its owner has judged.
+
+    Args:
+        header: the header.
+        reasons: as `take_in` returns them.
+        notes: what cells say about it, also those that do not apply.
+    """
     targets = []
     for entry in header["targets"]:
         own = [reason for key, reason in reasons.items() if key.target == entry["id"]]
         targets.append({**entry, "judged_by_owner": judged_again(own.count(""), len(own))})
     cells = []
     for cell in header["planned_cells"]:
-        why = reasons.get(CellKey(cell["clause"], cell["target"], cell["listener"]))
-        notes = [cell["reason"], f"{NOT_JUDGED_AGAIN}: {why}" if why else ""]
-        cells.append({**cell, "reason": "; ".join(filter(None, notes))})
+        why = notes.get(_key_of(cell))
+        words = [cell["reason"], f"{NOT_JUDGED_AGAIN}: {why}" if why else ""]
+        cells.append({**cell, "reason": "; ".join(filter(None, words))})
     # A pack corrects no run of the grid that takes it in.
     return {**header, "targets": targets, "planned_cells": cells, "corrects": None}
 

@@ -1,8 +1,9 @@
 """A pack: one file with a complete run, for a grid that somebody else publishes.
 
 It is a zip archive of what a run folder has, without what follows from the rest: a failure's scripts, captures and
-dumps. So whoever takes it in neither runs nor publishes a stranger's script. `pack.json` lists the SHA-256 of each
-member. The same run makes the same bytes.
+dumps. So whoever takes it in neither runs nor publishes a stranger's script. Machines are left out as well, because no
+run stores the exchanges that they were learned from. `pack.json` lists the SHA-256 of each member. The same run makes
+the same bytes.
 
 This module reads and writes the file. `conformance.packs` judges the run in it again before it counts.
 """
@@ -31,8 +32,7 @@ MANIFEST = "pack.json"
 """The first member: `pack_format`, and `members`, which has the SHA-256 of each other member by its name."""
 _MEMBER = re.compile(
     r"(?:examples|exchanges|answers)/[\w-]+\.parquet"
-    rf"|failures/[0-9a-f]+/{re.escape(FACTS_FILE)}"
-    r"|machines/[0-9]+\.json",
+    rf"|failures/[0-9a-f]+/{re.escape(FACTS_FILE)}",
     re.ASCII,
 )
 _ZIP_BEGINS = b"PK\x03\x04"
@@ -47,7 +47,7 @@ _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 def is_packed(name: str) -> bool:
     """Return whether a pack has a file of a run, named below its folder and with slashes.
 
-    A pack has the rows, the facts of failures and the machines. Everything else of a failure follows from its facts.
+    A pack has the rows and the facts of failures. Everything else of a failure follows from its facts.
     """
     return _MEMBER.fullmatch(name) is not None
 
@@ -105,8 +105,9 @@ def unpack(pack: Path, folder: Path) -> None:
     """
     try:
         size = pack.stat().st_size
-        if size > MAX_FOLDER_BYTES:
-            raise _Refused(f"it has {size:,} bytes; {limit(MAX_FOLDER_BYTES, 'bytes')}")
+        # Its list of members is in memory before the first check, and may be all of it.
+        if size > MAX_FILE_BYTES:
+            raise _Refused(f"it has {size:,} bytes; {limit(MAX_FILE_BYTES, 'bytes')}")
         with _opened(pack) as archive:
             members = _checked_members(archive)
             listed = _listed_hashes(archive, members)
@@ -196,7 +197,8 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
             content = file.read(member.file_size)
             # Its checksum is compared where it ends.
             surplus = file.read(1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError, RuntimeError) as error:
+        # An OSError is that of a place before the beginning of the file.
         raise _Refused(f"{member.filename} is damaged, or larger than it announces") from error
     if len(content) != member.file_size or surplus:
         raise _Refused(f"{member.filename} is damaged, or smaller than it announces")

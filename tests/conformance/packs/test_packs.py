@@ -8,18 +8,24 @@ import json
 import stat
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from clauses.clause_sets import clause_set
 from conformance.commands.diff import diff
 from conformance.commands.grid import grid
 from conformance.commands.pack import pack
 from conformance.commands.summary import summary
+from conformance.packs import judging_again
+from conformance.packs.judging_again import INCONCLUSIVE
+from conformance.packs.stated_header import NOT_STORED_REPEATS, OWN_DECLARATION, OWN_WORD
 from conformance.packs.stored_run import MAX_ROWS_OF_TABLE
 from conformance.packs.taking_in import take_in
-from reports.records import DUMP_FILE, FACTS_FILE, HEADER_FILE
+from reports.records import DUMP_FILE, FACTS_FILE, HEADER_FILE, Verdict
 from reports.run.run_folder import read_run_header, run_verdicts
 from reports.run_folders.refused_runs import REFUSED_FILE, RunRefused
 from reports.run_folders.run_limits import MAX_FILE_BYTES
@@ -199,7 +205,7 @@ def _lead_out(members: Members) -> None:
 
 
 def _make_a_bomb(members: Members) -> None:
-    members["machines/999.json"] = bytes(MAX_FILE_BYTES + 1)
+    members["answers/bomb.parquet"] = bytes(MAX_FILE_BYTES + 1)
     members.list_again()
 
 
@@ -218,7 +224,59 @@ def _add_a_script(members: Members) -> None:
 
 
 def _add_a_member(members: Members) -> None:
-    members["machines/999.json"] = b"{}"
+    members["answers/more.parquet"] = b"{}"
+
+
+def _add_a_machine(members: Members) -> None:
+    members["machines/001.json"] = b"{}"
+    members.hash_again()
+
+
+def _number_an_example_hugely(members: Members) -> None:
+    rows = members.rows("examples")
+    kept = next(filter(_is_kept, rows))
+    members.write_rows("examples", [*rows, {**kept, "example_number": 2**31 - 1}])
+    members.hash_again()
+
+
+def _change_the_release_of_rows(members: Members) -> None:
+    members.write_rows("examples", with_changed_rows(members.rows("examples"), _is_kept, {"release": "9.9"}))
+    members.hash_again()
+
+
+def _change_an_error_code(members: Members) -> None:
+    members.write_rows("examples", with_changed_rows(members.rows("examples"), _is_kept, {"error_code": 35}))
+    members.hash_again()
+
+
+def _make_the_failure_a_note(members: Members) -> None:
+    (name,) = (each for each in members if each.endswith(FACTS_FILE))
+    members.write_json(name, {**members.json(name), "verdict": "informational"})
+    members.hash_again()
+
+
+def _with_header(change: Callable[[Any], object]) -> Tamper:
+    def tamper(members: Members) -> None:
+        header = members.json(HEADER_FILE)
+        change(header)
+        members.write_json(HEADER_FILE, header)
+        members.hash_again()
+
+    return tamper
+
+
+def _cell_of(header: Any, clause: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(cell for cell in header["planned_cells"] if cell["clause"] == clause)
+    return found
+
+
+def _declare_that_it_does_not_apply(members: Members) -> None:
+    _with_header(lambda header: _cell_of(header, BROKEN).update(applicable=False))(members)
+    members.hash_again(exit_status=0)
+
+
+def _say_that_all_was_judged(members: Members) -> None:
+    _with_header(lambda header: header.update(whole=True))(members)
 
 
 def _change_the_format(members: Members) -> None:
@@ -255,14 +313,21 @@ def _spoil_the_manifest(members: Members) -> None:
         (_change_the_clauses, "with the clauses abababababab and this is 0.1.0"),
         (_make_it_one_of_clients, "it is about client; a pack has a run of brokers"),
         (_lead_out, "the name '../escaped' leads out of its folder"),
-        (_make_a_bomb, "machines/999.json has 16,777,217 bytes; the limit is 16,777,216 bytes"),
+        (_make_a_bomb, "answers/bomb.parquet has 16,777,217 bytes; the limit is 16,777,216 bytes"),
         (_remove_a_table, "'exchanges/part-00000.parquet' is missing, which pack.json lists"),
         (
             _remove_a_table_from_the_list_too,
             "the footer counts 24 example rows and 44 exchange rows, but only 24 and 0 are readable",
         ),
+        (_add_a_machine, "'machines/001.json' is none of the files of a run"),
+        (_number_an_example_hugely, "test_no_key_stands_twice: example 4 is missing"),
+        (_change_the_release_of_rows, "its rows have another release than run.json"),
+        (_change_an_error_code, "the response to example 1 has the error code 0, and not 35"),
+        (_make_the_failure_a_note, "the failure 6555d3e95ed118ca has another verdict than example 1"),
+        (_declare_that_it_does_not_apply, "it has examples, but run.json says that it does not apply"),
+        (_say_that_all_was_judged, "run.json says that everything was judged, but KIP-"),
         (_add_a_script, "'failures/0123456789abcdef/reproducer.py' is none of the files of a run"),
-        (_add_a_member, "machines/999.json is there, but pack.json does not list it"),
+        (_add_a_member, "answers/more.parquet is there, but pack.json does not list it"),
         (_change_the_format, "its pack_format is 2; this version of the suite reads only 1"),
         (_remove_the_manifest, "it is no pack, because it has no pack.json"),
         (_spoil_the_manifest, "pack.json is no list of members"),
@@ -314,9 +379,23 @@ def _with_a_member_twice(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _with_a_member_before_the_file(content: bytes) -> bytes:
+    """Return an archive whose list says that its first member begins 255 bytes before the file."""
+    end = content.rindex(b"PK\x05\x06")
+    return (
+        content[: end + 16]
+        + (int.from_bytes(content[end + 16 : end + 20], "little") + 255).to_bytes(4, "little")
+        + content[end + 20 :]
+    )
+
+
+def _too_large(content: bytes) -> bytes:
+    return content + bytes(MAX_FILE_BYTES)
+
+
 def _with_a_link(content: bytes) -> bytes:
     buffer = io.BytesIO(content)
-    link = zipfile.ZipInfo("machines/999.json")
+    link = zipfile.ZipInfo("answers/link.parquet")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(link, b"/etc/passwd")
@@ -334,8 +413,10 @@ def _with_a_link(content: bytes) -> bytes:
         (_text, "it is no pack: give a file that"),
         (_announcing_less, "run.json is damaged, or larger than it announces"),
         (_with_flipped_data, "pack.json is damaged, or larger than it announces"),
+        (_with_a_member_before_the_file, "pack.json is damaged, or larger than it announces"),
+        (_too_large, " bytes; the limit is 16,777,216 bytes"),
         (_with_a_member_twice, "it has run.json twice"),
-        (_with_a_link, "machines/999.json is a link or another special file, and no plain file"),
+        (_with_a_link, "answers/link.parquet is a link or another special file, and no plain file"),
     ],
     ids=lambda each: each.__name__.strip("_").replace("_", "-") if callable(each) else None,
 )
@@ -343,6 +424,88 @@ def test_a_tampered_archive_is_refused(
     packed: Path, tmp_path: Path, tamper: Callable[[bytes], bytes], sentence: str
 ) -> None:
     assert sentence in _refusal(tamper(packed.read_bytes()), tmp_path)
+
+
+def _claim_a_flaky_failure(cell: dict[str, Any]) -> None:
+    cell["flaky"] = {"failed": 1, "repeats": 20, "rate": 0.05, "low": 0.0, "high": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "reason"),
+    [
+        (lambda cell: cell.update(known_violation="wanted so"), Verdict.KNOWN_VIOLATION, OWN_DECLARATION),
+        (lambda cell: cell.update(unproven="noise"), Verdict.INCONCLUSIVE, NOT_STORED_REPEATS),
+        (_claim_a_flaky_failure, Verdict.FLAKY, NOT_STORED_REPEATS),
+    ],
+    ids=["declared", "unproven", "flaky"],
+)
+def test_an_excuse_of_the_owner_is_not_judged_again(
+    packed: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], verdict: Verdict, reason: str
+) -> None:
+    members = read_members(packed)
+    _with_header(lambda header: change(_cell_of(header, BROKEN)))(members)
+    members.hash_again(exit_status=0)
+    assert _taken_in(members, tmp_path) == (verdict, reason)
+
+
+def test_an_inconclusive_example_is_not_judged_again(packed: Path, tmp_path: Path) -> None:
+    members = read_members(packed)
+    changes = {"verdict": "inconclusive", "failure_signature": None}
+    members.write_rows("examples", with_changed_rows(members.rows("examples"), _is_broken, changes))
+    members.drop_failures()
+    members.hash_again()
+    assert _taken_in(members, tmp_path) == (Verdict.INCONCLUSIVE, INCONCLUSIVE)
+
+
+def _taken_in(members: Members, folder: Path) -> tuple[Verdict, str]:
+    """Return the verdict of the broken clause in the grid, and why it was not judged again."""
+    (folder / "pack").write_bytes(members.zipped())
+    reasons = take_in(folder / "pack", folder / "run")
+    header = read_run_header(folder / "run")
+    (reason,) = (reason for key, reason in reasons.items() if key.clause == BROKEN)
+    assert _cell_of(header, BROKEN)["reason"] == f"judged by its owner, and not judged again: {reason}"
+    (verdict,) = (each for key, each in run_verdicts(folder / "run", header).items() if key.clause == BROKEN)
+    return verdict, reason
+
+
+def test_that_a_cell_does_not_apply_is_the_word_of_its_owner(packed: Path, tmp_path: Path) -> None:
+    members = read_members(packed)
+    for table in ("examples", "exchanges"):
+        members.write_rows(table, [row for row in members.rows(table) if not _is_broken(row)])
+    members.drop_failures()
+    _with_header(lambda header: _cell_of(header, BROKEN).update(applicable=False, reason="no tags"))(members)
+    members.hash_again(exit_status=0)
+    (tmp_path / "pack").write_bytes(members.zipped())
+    take_in(tmp_path / "pack", tmp_path / "run")
+    noted = _cell_of(read_run_header(tmp_path / "run"), BROKEN)["reason"]
+    assert noted == f"no tags; judged by its owner, and not judged again: {OWN_WORD}"
+
+
+def test_what_is_newer_than_the_set_of_a_run_is_a_note_when_it_is_judged_again(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = clause_set("0.1")
+    without = replace(asked, clauses={name: each for name, each in asked.clauses.items() if name != BROKEN})
+    monkeypatch.setattr(judging_again, "set_of", lambda _: without)
+    members = read_members(packed)
+    _make_the_failure_a_note(members)
+    changes = {"verdict": "informational"}
+    members.write_rows("examples", with_changed_rows(members.rows("examples"), _is_broken, changes))
+    members.hash_again(exit_status=0)
+    assert _taken_in_again(members, tmp_path)[BROKEN] == ""
+
+
+def _taken_in_again(members: Members, folder: Path) -> dict[str, str]:
+    (folder / "pack").write_bytes(members.zipped())
+    return {key.clause: reason for key, reason in take_in(folder / "pack", folder / "run").items()}
+
+
+def test_a_pack_that_takes_too_many_tries_is_refused(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging_again, "MAX_TRIES", 20)
+    refusal = _refusal(packed.read_bytes(), tmp_path)
+    assert refusal.startswith("its stored examples take too many tries; the limit is 20: ")
 
 
 def test_a_pack_corrects_no_run(packed: Path, tmp_path: Path) -> None:
