@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fixtures.registry.baselines import BaselineLine, baseline_text, judged_in_words, merged, read_baseline
+from fixtures.registry.baselines import Baseline, BaselineLine, baseline_text, judged_in_words, merged, read_baseline
 from fixtures.registry.failure_patterns import match_for
 from fixtures.registry.targets import Target
+from fixtures.run_size import is_smaller, tier_of
 from reports.records import SOUND_VERDICTS, UNSETTLED_VERDICTS, Verdict
 from reports.run.failures import Failure
 from reports.run.judged_examples import CellKey
@@ -17,6 +18,8 @@ from reports.wording.verdict_labels import counted
 def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
     """Write the failures of a complete run into a baseline; lines of cells that it did not judge stay.
 
+    If a larger tier has written it, all its lines stay: this run may not have seen what is still there.
+
     Args:
         path: the file, which may not be there yet.
         recorder: the results of the run.
@@ -26,7 +29,11 @@ def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
         what was written, in one sentence.
     """
     judged = judged_in_words(target.implementation)
-    before = read_baseline(path, judged, recorder.clause_set, is_updated=True) if path.exists() else []
+    tier = tier_of(recorder.tier)
+    before = Baseline([], tier)
+    if path.exists():
+        before = read_baseline(path, judged, recorder.clause_set, is_updated=True)
+    sees_less = is_smaller(tier, before.tier)
     settled = {key: cell for key, cell in recorder.cells.items() if _is_settled(cell)}
     seen = [
         BaselineLine(key.clause, key.listener, match_for(failure.first_line))
@@ -35,10 +42,11 @@ def update_baseline(path: Path, recorder: RunRecorder, target: Target) -> str:
         for failure in cell.violations
         if not _is_declared(failure, target, key)
     ]
-    lines = set(merged(before, seen, {(key.clause, key.listener) for key in settled}))
+    seen_whole = set() if sees_less else {(key.clause, key.listener) for key in settled}
+    lines = set(merged(before.lines, seen, seen_whole))
     # A full disk leaves the old one as it is.
     new = path.with_name(f"{path.name}.new")
-    new.write_text(baseline_text(judged, lines, recorder.clause_set), "utf-8")
+    new.write_text(baseline_text(judged, lines, recorder.clause_set, before.tier if sees_less else tier), "utf-8")
     new.replace(path)
     flaky = sum(cell.verdict is Verdict.FLAKY for cell in settled.values())
     left_out = f"; {counted(flaky, 'flaky cell')} left out, because they come and go" if flaky else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clauses.tiers import Tier
 from conformance.engine.baseline_update import update_baseline
 from conformance.engine.planning import drop_unneeded, unmatched_expectations
 from fixtures.registry.baselines import BaselineLine, baseline_text, read_baseline
@@ -25,10 +26,21 @@ def test_failures_are_written_and_those_that_are_gone_are_taken_out(tmp_path: Pa
         case.run(violate, 7)
     line = replace(SEEN, clause=case.key.clause)
     assert update_baseline(path, case.recorder, TARGET) == f"1 failure in {path}"
-    assert read_baseline(path, TARGET.implementation) == [line]
+    assert read_baseline(path, TARGET.implementation).lines == [line]
     better = judged(tmp_path / "later", JudgedBroker(target=TARGET))
     better.run(hold, 1)
     assert update_baseline(path, better.recorder, TARGET) == f"0 failures in {path}"
+
+
+def test_a_smaller_run_keeps_what_a_larger_one_saw(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    case = judged(tmp_path, JudgedBroker(target=TARGET))
+    line = replace(SEEN, clause=case.key.clause)
+    before = baseline_text(TARGET.implementation, [line], tier=Tier.DEEP)
+    path.write_text(before, "utf-8")
+    case.run(hold, 1)
+    assert update_baseline(path, case.recorder, TARGET) == f"1 failure in {path}"
+    assert path.read_text("utf-8") == before
 
 
 def test_what_was_not_judged_stays(tmp_path: Path) -> None:
@@ -38,7 +50,7 @@ def test_what_was_not_judged_stays(tmp_path: Path) -> None:
         case.run(violate, 7)
     update_baseline(path, case.recorder, TARGET)
     update_baseline(path, judged(tmp_path / "later", JudgedBroker(target=TARGET)).recorder, TARGET)
-    assert len(read_baseline(path, TARGET.implementation)) == 1
+    assert len(read_baseline(path, TARGET.implementation).lines) == 1
 
 
 def test_baseline_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
@@ -47,7 +59,7 @@ def test_baseline_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None
     (tmp_path / "known.txt.new").mkdir()
     with pytest.raises(OSError, match="new"):
         update_baseline(path, judged(tmp_path / "run", JudgedBroker(target=TARGET)).recorder, TARGET)
-    assert read_baseline(path, TARGET.implementation) == [SEEN]
+    assert read_baseline(path, TARGET.implementation).lines == [SEEN]
 
 
 def test_what_is_declared_elsewhere_is_left_to_that(tmp_path: Path) -> None:
@@ -56,7 +68,7 @@ def test_what_is_declared_elsewhere_is_left_to_that(tmp_path: Path) -> None:
     case = judged(tmp_path, JudgedBroker(target=target), known="reason")
     case.run(violate, 7)
     update_baseline(path, case.recorder, target)
-    assert read_baseline(path, TARGET.implementation) == []
+    assert read_baseline(path, TARGET.implementation).lines == []
 
 
 @pytest.mark.parametrize(

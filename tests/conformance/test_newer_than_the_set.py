@@ -113,12 +113,12 @@ def test_a_baseline_is_of_its_set(tmp_path: Path) -> None:
     with suppress(AssertionError):
         case.run(violate, 7)
     update_baseline(path, case.recorder, target_with())
-    assert path.read_text("utf-8").splitlines()[0].endswith(", by set 0.1")
-    assert len(read_baseline(path, target_with().implementation, OLD)) == 1
+    assert path.read_text("utf-8").splitlines()[0].endswith(", by set 0.1, tier smoke")
+    assert len(read_baseline(path, target_with().implementation, OLD).lines) == 1
     newer = case_by(NEWER_CLAUSE, tmp_path / "newer")
     newer.run(violate, 7)
     update_baseline(path, newer.recorder, target_with())
-    assert read_baseline(path, target_with().implementation, NEWER_CLAUSE) == []
+    assert read_baseline(path, target_with().implementation, NEWER_CLAUSE).lines == []
 
 
 def test_a_crash_that_only_a_newer_property_shows_is_a_note(tmp_path: Path) -> None:

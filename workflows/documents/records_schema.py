@@ -32,10 +32,16 @@ One run is one folder:
 
 Readers refuse an invalid folder completely and list it with the reason; no row of it changes a cell:
 {", ".join(f"`{refusal}`" for refusal in RunRefusal)}.
-`unusable_name`: its path, or that of a file in it, is not UTF-8; both are listed with escapes. `special_file`: there is a link in it, a pipe or a device. `beyond_limits`: a file or the folder is larger than anything that this suite writes,
-on disk or when it is decompressed, or a Parquet file is written with another compression or encoding; `reports/run_folders/run_limits.py` has the
-limits. Neither is opened further. A clause or target is unknown if a cell or row names it but `run.json` does not list it. Targets outside the registry are not refused.
-Neither are runs with a clause that the catalogue no longer contains; `notices.json` and the page "How it was made" name it.
+
+| reason | when |
+|---|---|
+| `unusable_name` | its path, or that of a file in it, is not UTF-8; both are listed with escapes |
+| `special_file` | there is a link in it, a pipe or a device; nothing in it is opened |
+| `beyond_limits` | a file or the folder is larger than anything that this suite writes, on disk or when it is decompressed, or a Parquet file is written with another compression or encoding; `reports/run_folders/run_limits.py` has the limits. Nothing in it is opened further |
+| `unknown_clause`, `unknown_target` | a cell or row names one that `run.json` does not list |
+| `invalid_pack`, `judged_otherwise` | [a pack](hand-over-a-run.md) is not as it was written; what its run states does not follow from its bytes |
+
+Targets outside the registry are not refused. Neither are runs with a clause that the catalogue no longer contains; `notices.json` and the page "How it was made" name it.
 
 The version changes when a reader of the old one would misread the new one. A key or column may be added without that; a
 reader ignores what it does not know.
