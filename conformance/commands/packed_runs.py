@@ -57,7 +57,8 @@ def packs_taken_in(runs: Sequence[str]) -> Iterator[RunsAtHand]:
             if run not in packs:
                 roots.append(run)
                 continue
-            folder = scratch / str(number)
+            # Lists of refused and duplicate runs name the folder, and `verify` compares its last part.
+            folder = scratch / str(number) / f"pack-{packs[run].name}"
             try:
                 with status_line(f"judging {shown_path(run)} again"):
                     take_in(packs[run], folder)
