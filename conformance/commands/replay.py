@@ -159,12 +159,12 @@ def _read(path: Path) -> StoredFailure:
     Raises:
         NoStoredFailure: there is none.
     """
-    failure = read_failure(path) if path.exists() else _failure_of_vector(str(path))
+    failure = read_failure(path) if path.exists() else failure_of_vector(str(path))
     roles_named(failure.role)
     return failure
 
 
-def _failure_of_vector(vector_id: str) -> StoredFailure:
+def failure_of_vector(vector_id: str) -> StoredFailure:
     """Return a play of the vectors as if a client had failed it.
 
     Raises:
