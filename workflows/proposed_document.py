@@ -21,6 +21,7 @@ from reports.command_line.suite_command import CannotWork, SuiteCommand
 from workflows.compatibility.__main__ import write_documents
 from workflows.compatibility.changes import changes_between
 from workflows.compatibility.data import DATA_FILE, read_data
+from workflows.findings_by_vector.__main__ import write_table
 from workflows.github import gh, gh_json, write_summary
 
 BRANCH = "nightly/compatibility"
@@ -39,6 +40,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     if replace(after, made=before.made) == before:
         return "Nothing changes in COMPATIBILITY.md."
     body = "\n\n".join(filter(None, (BODY, changes_between(before, after))))
+    write_table(docs)
     git = _git_in(checkout)
     git("switch", "--force-create", BRANCH)
     git("add", "--all", DOCS)

@@ -37,7 +37,7 @@ MEANING_WITH_RELEASE = """"violates": a MUST is broken, or the broker does other
 OPTIONS = {SASL_PLAINTEXT: "a listener with SASL (--sasl)", CONTROLLER: "a controller's listener (--controller)"}
 """What a vector needs besides the plaintext listener, by listener."""
 NO_IDS = "name the broker's ids, which it does not state, or whose cluster id has not 22 characters (--cluster-id, --node-id)"
-UNLISTED = "expect other APIs in versions that the broker does not list"
+OTHER_TABLE = "expect other APIs in versions that the broker does not list, or to be refused in versions that it lists"
 
 
 def _loaded() -> VectorSet:
@@ -217,7 +217,7 @@ def for_broker(
     own = with_ids(vector, *ids)
     if own is None:
         return None, NO_IDS
-    return (own, "") if check.lists_what_is_served(own) else (None, UNLISTED)
+    return (own, "") if check.has_the_table_for(own) else (None, OTHER_TABLE)
 
 
 def _word(found: Disagreement, *, pins_bind: bool) -> str:

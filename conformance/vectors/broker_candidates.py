@@ -20,13 +20,14 @@ from conformance.assertions.errors import JudgedElsewhere
 from conformance.corpus.entries import format_bytes, load_corpus
 from conformance.mutation.properties import Property, Values, holds
 from conformance.mutation.subjects import Subject
-from conformance.vectors.broker_check import strictest
+from conformance.vectors.broker_check import REFUSED_AS_UNLISTED, strictest
 from conformance.vectors.broker_vectors import BrokerVector, Expectation, VectorStep, input_hash
 from conformance.vectors.expected_outcomes import SentStep, with_expectations, with_newest_expectations
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.broker.rules.reaction import AnswerKind, NotModelled
 from reference_model.broker.rules.sasl import CREDENTIALS
+from reference_model.profiles.known_apis import known_apis
 from reference_model.profiles.listeners import PLAINTEXT, SASL_LISTENERS, SASL_PLAINTEXT
 from strategies.broken_requests import UNASSIGNED_KEYS
 from strategies.hypothesis_adapter import StopDrawing
@@ -287,13 +288,25 @@ def stored_candidates() -> Iterator[Candidate]:
 def candidate_of_bytes(clause: str, sentence: str, data: bytes) -> Candidate | None:
     """Return a candidate that sends bytes on a connection, and ends the stream if they end inside a frame.
 
-    None if a vector cannot have them, as in `candidate`.
+    None if a vector cannot have them, as in `candidate`, or if they ask for what the models do not list but other
+    brokers may.
     """
     sent = [SentStep(connection=0, listener=PLAINTEXT, writes=(data,))]
     found = candidate((clause,), sentence, sent, malformed=False)
+    if found is not None and any(_is_listed_by_others(*each) for each in _frames_of(found)):
+        return None
     if found is None or not _awaits_more(found):
         return found
     return candidate((clause,), sentence, [dataclasses.replace(sent[0], ends_stream=True)], malformed=True)
+
+
+def _frames_of(found: Candidate) -> Iterator[tuple[bytes, Expectation]]:
+    return (each for step in found.steps for each in zip(step.frames, step.expected, strict=False))
+
+
+def _is_listed_by_others(frame: bytes, expected: Expectation) -> bool:
+    is_refused = any(each.clause == REFUSED_AS_UNLISTED for each in expected.by_version[-1])
+    return is_refused and read_request_start(frame).api_key in known_apis()
 
 
 def _awaits_more(found: Candidate) -> bool:

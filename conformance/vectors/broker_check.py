@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clauses.catalogue import Level, catalogue
-from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Outcomes, VectorStep
+from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Expectation, Outcomes, VectorStep
 from conformance.vectors.differences import what_differs
 from conformance.vectors.expected_outcomes import is_closed
 from fixtures.client.transport import Transport
@@ -21,6 +21,7 @@ from reference_model.broker.rules.connection_states import ConnectionEvent
 from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.agreement import Agreement
 from reference_model.judging.table_rules import table_faults
+from reference_model.profiles.listeners import SASL_LISTENERS
 from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of, with_own_table
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
@@ -39,6 +40,8 @@ ANSWER_TIMEOUT_S = 5.0
 """How long a response, or the end of the stream, is waited for."""
 PIECE_PAUSE_S = 0.02
 """How long nothing is written between two writes of a step, so that the broker reads them one by one."""
+REFUSED_AS_UNLISTED = "PROTOCOL.unknown-api-refused"
+"""The clause of an outcome that a broker has only if it does not list what was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,19 +185,21 @@ class BrokerCheck:
             self._agreements[listener] = Agreement(profile if table is None else with_own_table(profile, table))
         return self._agreements[listener]
 
-    def lists_what_is_served(self, vector: BrokerVector) -> bool:
-        """Return whether a broker lists the versions of other APIs that a vector expects to be served.
+    def has_the_table_for(self, vector: BrokerVector) -> bool:
+        """Return whether a broker lists the versions of other APIs that a vector expects to be served, and no others.
 
-        The vectors are about brokers that do; others need not serve them. One whose table cannot be read is judged.
+        The vectors are about such brokers: others need not serve what they do not list, and serve what a vector expects
+        to be refused. One whose table cannot be read is judged.
         """
         for step in vector.steps:
             table = self.table_of(step.listener).response if step.frames else None
             for frame, expected in zip(step.frames, step.expected, strict=False):
-                start = read_request_start(frame)
-                if table is None or all(each.kind is not AnswerKind.OTHER for each in expected.by_version[-1]):
+                needs = _needs_listed(step, expected)
+                if table is None or needs is None:
                     continue
+                start = read_request_start(frame)
                 own = table.range_of(start.api_key)
-                if own is None or not own.min_version <= start.api_version <= own.max_version:
+                if needs != (own is not None and own.min_version <= start.api_version <= own.max_version):
                     return False
         return True
 
@@ -278,6 +283,18 @@ class BrokerCheck:
                 received=exchange.received,
             )
         return None
+
+
+def _needs_listed(step: VectorStep, expected: Expectation) -> bool | None:
+    """Return whether a broker must list what a frame asks for, or must not; None if that does not matter.
+
+    A listener with SASL refuses what it lists as well, before a client has authenticated.
+    """
+    outcomes = expected.by_version[-1]
+    if any(each.kind is AnswerKind.OTHER for each in outcomes):
+        return True
+    is_refused = any(each.clause == REFUSED_AS_UNLISTED for each in outcomes)
+    return False if is_refused and step.listener not in SASL_LISTENERS else None
 
 
 @functools.lru_cache(maxsize=4096)

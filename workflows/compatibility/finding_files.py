@@ -49,6 +49,9 @@ prints a text for the product's tracker, with the bytes as an annotated dump.
 
 A folder is named by its product, by the rule that the defect breaks first, and by a number. It keeps its name as long as the defect is found, and no other
 defect ever gets it: `names.json` has all names.
+
+[Findings by vector](../findings-by-vector.md) lists which of them fail by a vector alone. What a reader of the vectors found in a library that is no client by itself is in
+[vectors/README.md](../../vectors/README.md): no run judges such a library.
 """
 
 

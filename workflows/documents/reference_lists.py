@@ -43,7 +43,8 @@ def clause_list() -> Iterator[str]:
     """Yield the lines of all clauses: a test notices a lost clause, and a diff shows a change."""
     yield "# Clauses\n"
     yield "All requirements that the suite judges, with their levels. `python -m workflows.documents` generates the list from `clauses/`."
-    yield "`kafka-conformance explain CLAUSE` shows where a statement comes from, and what breaks for a user if it is violated.\n"
+    yield "`kafka-conformance explain CLAUSE` shows where a statement comes from, and what breaks for a user if it is violated."
+    yield "The list is to look up an id; to implement a broker or a client, read [the specification](specification.md), which has the rules in that order, with their sources and bytes.\n"
     for source, of_source in groupby(catalogue(), key=lambda clause: clause.source):
         yield f"## {source}\n"
         yield from table(("clause", "title", "level", "statement"), map(_clause_row, of_source))

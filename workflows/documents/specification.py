@@ -97,7 +97,8 @@ def specification() -> Iterator[str]:
     yield "# The handshake of Apache Kafka\n"
     yield "What a broker has to do with ApiVersions and with request headers, complete enough to write one from. `python -m workflows.documents` generates it from the field tables, the clauses, the profiles of releases and the vectors."
     yield "MUST and SHOULD follow from the named section of a Kafka Improvement Proposal or of the protocol guide, in our own words. PIN marks what no source says: it is what Apache Kafka does,"
-    yield "and another implementation may differ. Each rule has one [vector](../vectors/README.md) as bytes; `kafka-conformance vectors show ID` shows it in full.\n"
+    yield "and another implementation may differ. Each rule has one [vector](../vectors/README.md) as bytes; `kafka-conformance vectors show ID` shows it in full."
+    yield "This page is to implement from; [clauses.md](clauses.md) is to look up the id of a clause, with what only tools do and why some are not judged.\n"
     yield from _layout()
     yield from _worked_responses()
     yield from _order_of_checks()
@@ -236,7 +237,11 @@ def _client() -> Iterator[str]:
     yield "1. On each new connection it sends ApiVersions in its newest version. 2. On error 35 it reads the response in the layout of v0; if that names a range for ApiVersions below the refused version, it asks"
     yield "again in the newest version of that range, otherwise in v0; v0 refused is an error. 3. On error 42 it closes the connection and reports an error. On error 129 it closes all connections, forgets the"
     yield "cluster and bootstraps again. 4. A response that cannot be read is an error within a bounded time. 5. It ignores unknown keys, tagged fields and features. 6. For each request it takes the newest"
-    yield "version that both ranges have; without one it refuses the operation before anything is sent. 7. Finalized features count with an epoch of 0 or above, and only those of the highest epoch.\n"
+    yield "version that both ranges have; without one it refuses the operation before anything is sent. A lowest version below 0 counts as 0, a range in the wrong order has no version, and an API that stands twice"
+    yield "has the versions of either entry. 7. Finalized features count with an epoch of 0 or above, and only those of the highest epoch. 8. In a transaction it sends Produce up to v11 and TxnOffsetCommit up to v4,"
+    yield "unless these features have `transaction.version` at 2 or above. AddPartitionsToTxn v4 and above are for brokers alone: a client sends it up to v3.\n"
+    yield "A response cannot be read if its size or its correlation id is wrong, a length or count goes beyond its frame, a varint has more than five bytes, a name or the list of APIs is null, bytes are left after the body,"
+    yield "or a tag appears twice. A client need not refuse the last two.\n"
 
 
 def _legend() -> Iterator[str]:

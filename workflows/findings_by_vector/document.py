@@ -12,6 +12,7 @@ from reports.document.blocks import (
     Document,
     Hyperlink,
     ListItem,
+    Piece,
     Section,
     Sentence,
     TableCell,
@@ -27,9 +28,9 @@ MAX_VECTORS = 2
 """How many vectors of a finding are named; more are counted."""
 ONLY_BY_PROPERTY = "only by replay"
 WITHOUT_A_VECTOR = {
-    State.MISSING: "These could be vectors: `workflows.vectors --add` makes one of a finding's folder.",
+    State.MISSING: "Their bytes can be vectors, and are none yet: make them some by workflows.vectors --add FOLDER",
     State.PASSED: "The vector with their bytes did not fail when it was tried: they depend on time or chance.",
-    State.NOT_TRIED: "Their product was not tried yet; those of clients have their play in the set all the same.",
+    State.NOT_TRIED: "They were not tried yet; the plays of those of clients are in the set all the same.",
 }
 """What is said about the findings of a state that has no reasons of its own."""
 
@@ -106,4 +107,12 @@ def _without_vectors(rows: Sequence[Row]) -> Iterator[Block]:
 
 def _reason(why: str, rows: Sequence[Row]) -> Iterator[Block]:
     yield Sentence(f"{why[0].upper()}{why[1:].rstrip('.')}:")
-    yield BulletList(tuple(ListItem((_link(row), f": {row.finding.target}")) for row in rows))
+    by_product: dict[str, list[Hyperlink]] = {}
+    for row in rows:
+        by_product.setdefault(row.finding.target, []).append(_link(row))
+    yield BulletList(tuple(ListItem((f"{id_}: ", *_separated(links))) for id_, links in by_product.items()))
+
+
+def _separated(links: Sequence[Hyperlink]) -> Iterator[Piece]:
+    for number, link in enumerate(links):
+        yield from (", ", link) if number else (link,)

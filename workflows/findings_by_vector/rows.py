@@ -26,6 +26,11 @@ NOT_SENT = (
     "vectors have no requests that may change something on a broker, and nothing about which the models say nothing"
 )
 NO_BYTES = "no bytes of it are stored"
+SWEPT: Mapping[str, str] = {
+    **NOT_EXPRESSIBLE_CLAUSES,
+    "KIP-35.outside-range-not-served": "which versions a broker does not list differs from broker to broker",
+}
+"""Clauses of which a vector shows nothing but what is in it; why it cannot show the rest."""
 
 
 class State(StrEnum):
@@ -63,7 +68,7 @@ class OwnInputs:
 
     Attributes:
         ids: the ids that they have, or would have.
-        why_none: why they cannot be vectors; empty if they can.
+        why_none: why no vector shows the finding, unless one of these does; empty if one could.
     """
 
     ids: tuple[str, ...]
@@ -84,15 +89,17 @@ def own_inputs(finding: Finding, folder: Path) -> OwnInputs:
         return OwnInputs(ids=(), why_none=NO_BYTES)
     inputs = inputs_of(read_failure(folder / finding.id))
     ids = (*(each.as_vector().id for each in inputs.candidates), *(each.id for each in inputs.plays))
-    return OwnInputs(ids=ids, why_none="" if ids else _why_none(facts))
+    return OwnInputs(ids=ids, why_none=_why_none(facts, has_inputs=bool(ids)))
 
 
-def _why_none(facts: Mapping[str, Any]) -> str:
+def _why_none(facts: Mapping[str, Any], *, has_inputs: bool) -> str:
+    if facts["clause"] in SWEPT:
+        return SWEPT[facts["clause"]]
+    if has_inputs:
+        return ""
     if facts["listener"] in TLS_LISTENERS:
         return TLS
-    if facts.get("role") == Role.CLIENT:
-        return MORE_THAN_A_PLAY
-    return NOT_EXPRESSIBLE_CLAUSES.get(facts["clause"], NOT_SENT)
+    return MORE_THAN_A_PLAY if facts.get("role") == Role.CLIENT else NOT_SENT
 
 
 def rows_of(data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping[str, TriedProduct]) -> tuple[Row, ...]:
@@ -104,7 +111,11 @@ def rows_of(data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping
     for finding in data.findings:
         own = own_inputs(finding, folder)
         product = tried.get(finding.target)
-        broken = [each for each in finding.broken.get(finding.target, ()) if (finding.target, each) not in shared]
+        broken = [
+            clause
+            for clause in finding.broken.get(finding.target, ())
+            if clause not in SWEPT and (finding.target, clause) not in shared
+        ]
         rows.append(_row(finding, own, product, broken, clauses_of, known))
     return tuple(rows)
 

@@ -22,7 +22,7 @@ class TriedProduct:
         failed: the vectors that failed, each with the clause that it showed as broken.
         by_property: of a client, the plays that only the property shows for which they were made, and not the player.
         passed: the vectors of findings that did not fail.
-        left_out: the vectors that could not be judged, each with the reason.
+        left_out: the vectors of findings that could not be judged, each with the reason.
         ended_by: vectors after which the process of a broker had ended.
     """
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from conformance.commands.vectors import for_broker, ids_of
 from conformance.vectors.broker_check import BrokerCheck
@@ -13,21 +14,22 @@ from fixtures.client.transport import Transport, open_tcp
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers import launch
 from fixtures.registry.targets import Target
-from reference_model.profiles.listeners import PLAINTEXT
+from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from workflows.findings_by_vector.tried import TriedProduct
 
 ENDS_THE_PROCESS = "PROTOCOL.malformed-hurts-nobody"
 """The clause of a vector after which a broker serves no connection any more."""
-_LISTENERS = (PLAINTEXT, "sasl_plaintext", "controller")
+LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, CONTROLLER)
+"""Those that vectors are about."""
 
 
-class _Results:
-    """What came of the vectors so far."""
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What came of the vectors so far; see `TriedProduct`."""
 
-    def __init__(self) -> None:
-        self.failed: dict[str, str] = {}
-        self.left_out: dict[str, str] = {}
-        self.ended_by: list[str] = []
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    ended_by: list[str] = field(default_factory=list)
 
 
 def try_broker(target: Target, loaded: VectorSet, own: Collection[str], launcher: str) -> TriedProduct:
@@ -42,33 +44,53 @@ def try_broker(target: Target, loaded: VectorSet, own: Collection[str], launcher
     Raises:
         HarnessError: it cannot be started.
     """
-    results, left = _Results(), list(loaded.of_brokers())
+    results = Results()
+    left: Sequence[BrokerVector] = loaded.of_brokers()
     while left:
         with launch(target, launcher) as running:
-            left = _tried_until_it_ends(running, left, results)
+            left = _played(running, left, results)
     passed = [each for each in own if each not in results.failed and each not in results.left_out]
     return TriedProduct(
         id=target.id,
         failed=dict(sorted(results.failed.items())),
         passed=tuple(sorted(passed)),
-        left_out=dict(sorted(results.left_out.items())),
+        left_out={each: results.left_out[each] for each in sorted(own) if each in results.left_out},
         ended_by=tuple(results.ended_by),
     )
 
 
-def _tried_until_it_ends(running: RunningBroker, vectors: list[BrokerVector], results: _Results) -> list[BrokerVector]:
-    """Play vectors to a broker; return those that are left when it serves no connection any more."""
-    listeners = {name: running.addresses[name] for name in _LISTENERS if name in running.addresses}
+def _played(running: RunningBroker, vectors: Sequence[BrokerVector], results: Results) -> Sequence[BrokerVector]:
+    listeners = {name: running.addresses[name] for name in LISTENERS if name in running.addresses}
 
     def open_stream(listener: str) -> Transport:
         return open_tcp(listeners[listener])
 
     check = BrokerCheck(open_stream)
     ids = ids_of(listeners[PLAINTEXT], "", None)
+    return play_until_it_ends(check, lambda vector: for_broker(vector, listeners, ids, check), vectors, results)
+
+
+def play_until_it_ends(
+    check: BrokerCheck,
+    own: Callable[[BrokerVector], tuple[BrokerVector | None, str]],
+    vectors: Sequence[BrokerVector],
+    results: Results,
+) -> Sequence[BrokerVector]:
+    """Play vectors to a broker; return those that are left when it serves no connection any more.
+
+    Args:
+        check: judges it.
+        own: returns a vector with the broker's own ids; None and the reason if it cannot be judged there.
+        vectors: what is left to play.
+        results: gets what came of them.
+
+    Raises:
+        ConnectionFailed: it serves no connection from the beginning.
+    """
     latest = ""
     for number, vector in enumerate(vectors):
         try:
-            judged, reason = for_broker(vector, listeners, ids, check)
+            judged, reason = own(vector)
             found = None if judged is None else check.check(judged)
         except ConnectionFailed:
             if not latest:
@@ -82,4 +104,4 @@ def _tried_until_it_ends(running: RunningBroker, vectors: list[BrokerVector], re
         latest = vector.id
         if found is not None:
             results.failed[vector.id] = found.clause
-    return []
+    return ()

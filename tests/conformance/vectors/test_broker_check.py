@@ -22,6 +22,9 @@ from wire.exchange import Outcome, probe_request
 from wire.sentinel import sentinel_for
 
 SENTINEL = sentinel_for(7).data
+DESCRIBE_LOG_DIRS = 35
+UNLISTED_LOG_DIRS = bytes.fromhex("0000000e 0023 0000 00000007 ffff 00000000")
+"""DescribeLogDirs v0, which the newest releases no longer list."""
 
 
 def vector(
@@ -77,13 +80,29 @@ def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> No
 def test_a_vector_about_an_api_that_the_broker_does_not_list_is_left_out() -> None:
     check = BrokerCheck(broker_in_memory(""))
     about_metadata = vector(METADATA.plain_request(13).data + SENTINEL)
-    assert check.lists_what_is_served(about_metadata)
+    assert check.has_the_table_for(about_metadata)
     older = ApiVersionsResponse(
         error_code=ErrorCode.NONE, api_keys=(ApiVersion(api_key=3, min_version=0, max_version=12),)
     )
     check.tables[PLAINTEXT] = OwnTable(response=older, version=5, newest_version=5)
-    assert not check.lists_what_is_served(about_metadata)
-    assert check.lists_what_is_served(PLAIN)
+    assert not check.has_the_table_for(about_metadata)
+    assert check.has_the_table_for(PLAIN)
+
+
+def test_a_vector_that_expects_a_refusal_of_what_the_broker_lists_is_left_out() -> None:
+    check = BrokerCheck(broker_in_memory(""))
+    is_refused = vector(UNLISTED_LOG_DIRS)
+    assert check.has_the_table_for(is_refused)
+    older = ApiVersionsResponse(
+        error_code=ErrorCode.NONE, api_keys=(ApiVersion(api_key=DESCRIBE_LOG_DIRS, min_version=0, max_version=4),)
+    )
+    check.tables[PLAINTEXT] = OwnTable(response=older, version=5, newest_version=5)
+    assert not check.has_the_table_for(is_refused)
+
+
+def test_what_is_refused_before_authentication_may_be_listed() -> None:
+    check = BrokerCheck(broker_in_memory(""))
+    assert check.has_the_table_for(vector(METADATA.plain_request(0).data, listener=SASL_PLAINTEXT))
 
 
 def test_a_release_that_differs_has_outcomes_of_its_own() -> None:

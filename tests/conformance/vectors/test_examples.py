@@ -5,9 +5,7 @@ Their libraries come from their registries.
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,10 +19,9 @@ from conformance.vectors.vector_set import FOLDER, PLAYS, RESPONSES, load_vector
 from fixtures.client_processes.installation import installed
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.model_clients import model_client
-from reference_model.broker.rules.sasl import CREDENTIALS
+from workflows.findings_by_vector.player import PLAYER, build_player, play
 
 EXAMPLES = FOLDER / "examples"
-PLAYER = EXAMPLES / "go_player"
 MAX_LINES = 200
 MAX_PLAYER_LINES = 300
 JUDGE = "judge.go"
@@ -129,20 +126,12 @@ def test_kafka_protocol_reads_every_response_but_two_that_announce_too_much(tmp_
 @pytest.fixture(scope="module")
 def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the built player of plays."""
-    go = shutil.which("go")
-    assert go is not None
-    program = tmp_path_factory.mktemp("player") / "player"
-    subprocess.run([go, "build", "-o", str(program), "."], cwd=PLAYER, check=True, timeout=LIMIT_S)
-    return program
+    return build_player(tmp_path_factory.mktemp("player"))
 
 
 def played(player: Path, client: Client, *ids: str) -> tuple[CheckedResults, str]:
     """Play to a client, only some plays if ids are given; return the results and what was printed."""
-    login = " ".join(client.option("sasl_plain", **dataclasses.asdict(CREDENTIALS)))
-    client_command = f"exec {shlex.join(installed(client).prefix)} --bootstrap $BOOTSTRAP --timeout $TIMEOUT"
-    command = [str(player), "-vectors", str(FOLDER), "-start", "3s", "-only", ",".join(ids)]
-    command.append(f"{client_command} ${{AGAIN:+--again}} ${{SASL:+{login}}}")
-    printed = run(command, FOLDER.parent, {})
+    printed = play(player, client, ids)
     return checked_results(printed, load_vectors(), [PLAYS]), printed
 
 
@@ -156,9 +145,9 @@ def test_the_player_passes_the_model_client_in_every_play_without_options(player
 
 @pytest.mark.slow
 def test_the_player_fails_a_client_that_sends_one_version_too_many(player: Path) -> None:
-    play = "KIP-35.client-uses-overlap-7db653"
-    checked, printed = played(player, model_client("one-version-too-many"), play)
-    assert checked.failed == (play,), printed
+    own = "KIP-35.client-uses-overlap-7db653"
+    checked, printed = played(player, model_client("one-version-too-many"), own)
+    assert checked.failed == (own,), printed
     assert "API 3 v6 was sent although the table lists [[3 4 5]]" in printed
 
 

@@ -97,6 +97,11 @@ def test_a_failure_that_changes_a_broker_becomes_none() -> None:
     assert (inputs.candidates, inputs.plays) == ([], [])
 
 
+def test_a_failure_with_a_version_that_only_other_brokers_list_becomes_none() -> None:
+    inputs = inputs_of(read_failure(FINDINGS / "noida-db" / "KIP-35.every-advertised-version-served-1"))
+    assert (inputs.candidates, inputs.plays) == ([], [])
+
+
 @pytest.mark.slow
 def test_the_files_are_those_that_the_models_give() -> None:
     again = regenerated(SET, published_plays(FINDINGS))

@@ -1,0 +1,48 @@
+"""docs/findings-by-vector.md follows from the findings, the vectors and what was tried.
+
+No finding is left out.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.vectors.vector_set import load_vectors
+from reports.document.markdown_form import markdown
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from tests.conformance.suite_runs import REPOSITORY
+from workflows.compatibility.data import DATA_FILE, read_data
+from workflows.compatibility.document import FINDINGS
+from workflows.findings_by_vector.document import DOCUMENT, document_of
+from workflows.findings_by_vector.rows import Row, State, rows_of
+from workflows.findings_by_vector.tried import read_tried
+
+DOCS = REPOSITORY / "docs"
+DATA = read_data(DOCS / DATA_FILE)
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Row, ...]:
+    with assumptions_outside_hypothesis():
+        return rows_of(DATA, DOCS / FINDINGS, load_vectors(), read_tried(DOCS))
+
+
+def test_the_document_follows_from_its_data(rows: tuple[Row, ...]) -> None:
+    """`python -m workflows.findings_by_vector --out docs` writes it again."""
+    assert (DOCS / DOCUMENT).read_text(encoding="utf-8") == markdown(document_of(rows))
+
+
+def test_every_finding_has_a_row(rows: tuple[Row, ...]) -> None:
+    assert [row.finding.id for row in rows] == [finding.id for finding in DATA.findings]
+
+
+def test_what_can_be_a_vector_is_one(rows: tuple[Row, ...]) -> None:
+    """`python -m workflows.vectors --add docs/findings/ID` makes one; then its product is tried again."""
+    assert [row.finding.id for row in rows if row.state is State.MISSING] == []
+
+
+def test_a_row_has_vectors_of_the_set_or_a_reason(rows: tuple[Row, ...]) -> None:
+    known = {vector["id"] for _, vector in load_vectors()}
+    for row in rows:
+        assert set(row.vectors) <= known, row.finding.id
+        assert row.vectors or row.why or row.state is State.NOT_TRIED, row.finding.id
