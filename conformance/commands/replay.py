@@ -206,7 +206,7 @@ def _replayed(failure: StoredFailure, options: ReplayOptions) -> int:
             status_line("judging the failure again"),
             roles_named(failure.role)[0].from_stored(failure, options) as judged,
         ):
-            sentence, status = _found(failure, judged)
+            sentence, status = found_again(failure, judged)
     except (NoStoredFailure, UnknownTarget, UnknownClient) as error:
         raise UnknownName(str(error)) from error
     except InvalidTargetFile as error:
@@ -238,7 +238,7 @@ def _given_upstream(address: str | None) -> Address | None:
         raise click.UsageError(f"--upstream {error}") from error
 
 
-def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
+def found_again(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
     """Judge the failure again; return a sentence and the exit status."""
     where = f"{failure.clause} on {judged.target.id}"
     try:

@@ -24,6 +24,7 @@ from workflows.findings_by_vector.document import ONLY_BY_PROPERTY, document_of
 from workflows.findings_by_vector.rows import SWEPT, Row, State, rows_of
 from workflows.findings_by_vector.tried import TriedProduct, read_tried, write_tried
 from workflows.findings_by_vector.trying_brokers import ENDS_THE_PROCESS, Results, play_until_it_ends
+from workflows.findings_by_vector.trying_clients import sum_up
 
 DOCS = REPOSITORY / "docs"
 DATA = read_data(DOCS / DATA_FILE)
@@ -100,6 +101,22 @@ def test_what_was_tried_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_tried(tmp_path, [product])
     assert read_tried(tmp_path) == {TANSU: product}
     assert read_tried(tmp_path / "empty") == {}
+
+
+def test_the_property_decides_about_a_play_and_the_player_may_not_see_it() -> None:
+    both, alone, slow = (
+        "KIP-35.client-uses-overlap-66e215",
+        "KIP-35.client-uses-overlap-cc33bc",
+        "KIP-97.mixed-cluster-1",
+    )
+    found = sum_up("c", {both: "fail", alone: "pass", slow: "fail"}, {both: "fail", alone: "fail", slow: "too slow"})
+    assert found.failed == dict.fromkeys((both, alone), "KIP-35.client-uses-overlap")
+    assert (found.by_property, found.passed, found.left_out) == ((alone,), (), {slow: "too slow"})
+
+
+def test_a_vector_that_left_the_set_shows_nothing() -> None:
+    rows = rows_with(tried(**{f"{OWN_OF_TAGS[:-6]}000000": "KIP-482.unknown-tags-ignored"}))
+    assert rows[TAGS].state is State.NOT_TRIED
 
 
 def test_an_unknown_product_is_refused_with_the_known_ones() -> None:

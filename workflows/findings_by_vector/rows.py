@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,8 @@ def rows_of(data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping
     for finding in data.findings:
         own = own_inputs(finding, folder)
         product = tried.get(finding.target)
+        # What was tried may have left the set since.
+        product = product and replace(product, failed={k: v for k, v in product.failed.items() if k in known})
         broken = [
             clause
             for clause in finding.broken.get(finding.target, ())

@@ -6,17 +6,18 @@ The player in Go judges by what holds for any client in any play; the property f
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from conformance.commands.replay import NoLongerApplies, failure_of_vector, still_fails
+from conformance.commands.replay import failure_of_vector, found_again
 from conformance.failures.drawn_values import UnreadableValues
-from conformance.vectors.results import FAIL, PASS, SKIP
+from conformance.vectors.results import FAIL, PASS
 from fixtures.errors import HarnessError
 from fixtures.registry.clients import Client
 from fixtures.scripted_broker.playing import PlayPool
 from fixtures.under_test.client import ClientUnderTest, client_under_test
+from reports.wording.escaping import one_line
 from workflows.findings_by_vector.player import play
 from workflows.findings_by_vector.tried import TriedProduct
 
@@ -31,14 +32,27 @@ def try_client(client: Client, ids: Sequence[str], player: Path) -> TriedProduct
     with closing(PlayPool(1)) as pool, client_under_test(client, pool) as judged:
         judged.healthy  # noqa: B018 - raises if the client fails even with a healthy broker.
         by_property = {each: _by_property(each, judged) for each in ids}
-    failed = {each: failure_of_vector(each).clause for each in ids if FAIL in (by_player[each], by_property[each])}
-    left = [each for each in ids if each not in failed]
+    return sum_up(client.id, by_player, by_property)
+
+
+def sum_up(id_: str, by_player: Mapping[str, str], by_property: Mapping[str, str]) -> TriedProduct:
+    """Return what came of the plays of a client.
+
+    The property decides, because it knows when the machine was too slow to tell.
+
+    Args:
+        id_: the client's id.
+        by_player: the result of each play by the player.
+        by_property: the same by its property, or why that could not tell.
+    """
+    failed = [each for each, result in by_property.items() if result == FAIL]
+    passed = [each for each, result in by_property.items() if result == PASS]
     return TriedProduct(
-        id=client.id,
-        failed=dict(sorted(failed.items())),
-        by_property=tuple(sorted(each for each in failed if by_player[each] != FAIL)),
-        passed=tuple(sorted(each for each in left if PASS in (by_player[each], by_property[each]))),
-        left_out={each: by_property[each] for each in sorted(left) if PASS not in (by_player[each], by_property[each])},
+        id=id_,
+        failed={each: failure_of_vector(each).clause for each in sorted(failed)},
+        by_property=tuple(sorted(each for each in failed if by_player.get(each) != FAIL)),
+        passed=tuple(sorted(passed)),
+        left_out={each: by_property[each] for each in sorted({*by_property} - {*failed, *passed})},
     )
 
 
@@ -49,8 +63,9 @@ def _results(printed: str) -> dict[str, str]:
 
 
 def _by_property(vector_id: str, judged: ClientUnderTest) -> str:
-    """Return pass or fail; a reason if the property cannot judge the play."""
+    """Return pass or fail; a reason if the property cannot tell."""
     try:
-        return PASS if still_fails(failure_of_vector(vector_id), judged) is None else FAIL
-    except (NoLongerApplies, HarnessError, UnreadableValues) as error:
-        return " ".join(str(error).split()) or SKIP
+        sentence, status = found_again(failure_of_vector(vector_id), judged)
+    except (HarnessError, UnreadableValues) as error:
+        return one_line(str(error))
+    return {0: PASS, 1: FAIL}.get(status) or one_line(sentence)
