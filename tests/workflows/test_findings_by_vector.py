@@ -89,6 +89,18 @@ def test_a_product_that_was_not_tried_has_rows_that_say_so() -> None:
     assert rows_with()[TAGS].state is State.NOT_TRIED
 
 
+def test_a_finding_on_a_listener_with_sasl_is_not_given_up_before_its_product_was_tried() -> None:
+    finding = "apache-kafka/KIP-1242.on-every-listener-1"
+    data = replace(DATA, findings=tuple(each for each in DATA.findings if each.id == finding))
+    target = data.findings[0].target
+    for products, state in (
+        ({}, State.NOT_TRIED),
+        ({target: TriedProduct(id=target, failed={}, left_out={})}, State.NOT_EXPRESSIBLE),
+    ):
+        (row,) = rows_of(data, DOCS / FINDINGS, SET, products)
+        assert row.state is state
+
+
 def test_the_document_names_who_sees_a_play_and_counts_the_states() -> None:
     row = rows_with(replace(tried(**{OWN_OF_TAGS: "KIP-482.unknown-tags-ignored"}), by_property=(OWN_OF_TAGS,)))[TAGS]
     text = markdown(document_of([row]))

@@ -14,7 +14,7 @@ from conformance.failures.stored_failures import read_failure
 from conformance.vectors.generation import inputs_of
 from conformance.vectors.vector_score import NOT_EXPRESSIBLE_CLAUSES
 from conformance.vectors.vector_set import BROKER_KINDS, VectorSet
-from reference_model.profiles.listeners import TLS_LISTENERS
+from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from workflows.compatibility.data import Compatibility, Finding
 from workflows.compatibility.finding_files import read_facts
 from workflows.findings_by_vector.tried import TriedProduct
@@ -22,9 +22,8 @@ from workflows.findings_by_vector.tried import TriedProduct
 OPERATION = "only an operation with a real broker shows it"
 TLS = "only a listener with TLS shows it"
 MORE_THAN_A_PLAY = "a play alone does not show it: its property needs more, such as a change of levels between two runs"
-NOT_SENT = (
-    "vectors have no requests that may change something on a broker, and nothing about which the models say nothing"
-)
+NOT_SENT = "vectors have no requests that may change something on a broker, and none about which the models say nothing"
+OTHER_LISTENER = "it is about another listener than the plaintext one, and no vector about its rule fails there"
 NO_BYTES = "no bytes of it are stored"
 SWEPT: Mapping[str, str] = {
     **NOT_EXPRESSIBLE_CLAUSES,
@@ -99,7 +98,9 @@ def _why_none(facts: Mapping[str, Any], *, has_inputs: bool) -> str:
         return ""
     if facts["listener"] in TLS_LISTENERS:
         return TLS
-    return MORE_THAN_A_PLAY if facts.get("role") == Role.CLIENT else NOT_SENT
+    if facts.get("role") == Role.CLIENT:
+        return MORE_THAN_A_PLAY
+    return NOT_SENT if facts["listener"] == PLAINTEXT else OTHER_LISTENER
 
 
 def rows_of(data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping[str, TriedProduct]) -> tuple[Row, ...]:
@@ -141,10 +142,10 @@ def _row(
         if shown:
             by_property = all(each in product.by_property for each in shown)
             return Row(finding=finding, state=State.SHOWN, vectors=shown, by_property=by_property)
-    if own.why_none:
-        return Row(finding=finding, state=State.NOT_EXPRESSIBLE, why=own.why_none)
-    if product is None:
+    elif not own.why_none or any(set(broken) & set(clauses) for clauses in clauses_of.values()):
         return Row(finding=finding, state=State.NOT_TRIED)
+    if own.why_none or product is None:
+        return Row(finding=finding, state=State.NOT_EXPRESSIBLE, why=own.why_none)
     if not known & set(own.ids):
         return Row(finding=finding, state=State.MISSING)
     left_out = [product.left_out[each] for each in own.ids if each in product.left_out]
