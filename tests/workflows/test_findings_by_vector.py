@@ -1,4 +1,4 @@
-"""Tests of which vectors show which findings: the rows, and how products are tried."""
+"""Tests of which vectors show which findings, and of how products are tried."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from workflows.compatibility.data import DATA_FILE, read_data
 from workflows.compatibility.document import FINDINGS
 from workflows.findings_by_vector.__main__ import targets_of
 from workflows.findings_by_vector.document import ONLY_BY_PROPERTY, document_of
-from workflows.findings_by_vector.rows import SWEPT, Row, State, rows_of
+from workflows.findings_by_vector.rows import SWEPT, FindingRow, FindingState, rows_of
 from workflows.findings_by_vector.tried import TriedProduct, read_tried, write_tried
-from workflows.findings_by_vector.trying_brokers import ENDS_THE_PROCESS, Results, play_until_it_ends
+from workflows.findings_by_vector.trying_brokers import ENDS_THE_PROCESS, PlayedVectors, play_until_it_ends
 from workflows.findings_by_vector.trying_clients import sum_up
 
 DOCS = REPOSITORY / "docs"
@@ -39,7 +39,7 @@ TAGS, NAMES, LISTED, RANGE = (
 OWN_OF_TAGS = "KIP-482.unknown-tags-ignored-fd865b"
 
 
-def rows_with(*products: TriedProduct) -> dict[str, Row]:
+def rows_with(*products: TriedProduct) -> dict[str, FindingRow]:
     """Return the rows of Tansu's findings, by the ids of the findings."""
     data = replace(DATA, findings=tuple(each for each in DATA.findings if each.target == TANSU))
     with assumptions_outside_hypothesis():
@@ -53,19 +53,19 @@ def tried(**failed: str) -> TriedProduct:
 
 def test_a_vector_with_the_bytes_of_a_finding_shows_it_whatever_clause_it_breaks() -> None:
     row = rows_with(tried(**{OWN_OF_TAGS: "PROTOCOL.well-formed-never-closed"}))[TAGS]
-    assert (row.state, row.vectors) == (State.SHOWN, (OWN_OF_TAGS,))
+    assert (row.state, row.vectors) == (FindingState.SHOWN, (OWN_OF_TAGS,))
 
 
 def test_a_vector_about_a_clause_that_one_finding_alone_breaks_shows_it() -> None:
     vector = next(each["id"] for _, each in SET if each["clauses"][0] == "KIP-511.names-refused")
     rows = rows_with(tried(**{vector: "KIP-511.names-refused"}))
     assert rows[NAMES].vectors == (vector,)
-    assert rows[TAGS].state is State.NOT_TRIED
+    assert rows[TAGS].state is FindingState.NOT_TRIED
 
 
 def test_a_difference_from_a_pin_shows_nothing_else() -> None:
     vector = next(each["id"] for _, each in SET if "KIP-511.names-refused" in each["clauses"])
-    assert rows_with(tried(**{vector: "KIP-511.null-name-refused"}))[NAMES].state is not State.SHOWN
+    assert rows_with(tried(**{vector: "KIP-511.null-name-refused"}))[NAMES].state is not FindingState.SHOWN
 
 
 def test_a_clause_about_whatever_a_broker_lists_is_shown_by_the_same_bytes_alone() -> None:
@@ -75,18 +75,18 @@ def test_a_clause_about_whatever_a_broker_lists_is_shown_by_the_same_bytes_alone
         (LISTED, "KIP-35.every-advertised-version-served"),
         (RANGE, "KIP-35.outside-range-not-served"),
     ):
-        assert (rows[finding].state, rows[finding].why) == (State.NOT_EXPRESSIBLE, SWEPT[clause])
+        assert (rows[finding].state, rows[finding].why) == (FindingState.NOT_EXPRESSIBLE, SWEPT[clause])
 
 
 def test_a_vector_that_passed_or_was_left_out_is_said_so() -> None:
     passed = replace(tried(), passed=(OWN_OF_TAGS,))
-    assert rows_with(passed)[TAGS].state is State.PASSED
+    assert rows_with(passed)[TAGS].state is FindingState.PASSED
     left_out = replace(tried(), left_out={OWN_OF_TAGS: "need a listener with SASL (--sasl)"})
     assert rows_with(left_out)[TAGS].why == "need a listener with SASL (--sasl)"
 
 
 def test_a_product_that_was_not_tried_has_rows_that_say_so() -> None:
-    assert rows_with()[TAGS].state is State.NOT_TRIED
+    assert rows_with()[TAGS].state is FindingState.NOT_TRIED
 
 
 def test_a_finding_on_a_listener_with_sasl_is_not_given_up_before_its_product_was_tried() -> None:
@@ -94,8 +94,8 @@ def test_a_finding_on_a_listener_with_sasl_is_not_given_up_before_its_product_wa
     data = replace(DATA, findings=tuple(each for each in DATA.findings if each.id == finding))
     target = data.findings[0].target
     for products, state in (
-        ({}, State.NOT_TRIED),
-        ({target: TriedProduct(id=target, failed={}, left_out={})}, State.NOT_EXPRESSIBLE),
+        ({}, FindingState.NOT_TRIED),
+        ({target: TriedProduct(id=target, failed={}, left_out={})}, FindingState.NOT_EXPRESSIBLE),
     ):
         (row,) = rows_of(data, DOCS / FINDINGS, SET, products)
         assert row.state is state
@@ -128,7 +128,7 @@ def test_the_property_decides_about_a_play_and_the_player_may_not_see_it() -> No
 
 def test_a_vector_that_left_the_set_shows_nothing() -> None:
     rows = rows_with(tried(**{f"{OWN_OF_TAGS[:-6]}000000": "KIP-482.unknown-tags-ignored"}))
-    assert rows[TAGS].state is State.NOT_TRIED
+    assert rows[TAGS].state is FindingState.NOT_TRIED
 
 
 def test_an_unknown_product_is_refused_with_the_known_ones() -> None:
@@ -154,7 +154,7 @@ class EndingCheck(BrokerCheck):
 
 def test_the_vector_before_a_broker_ended_counts_as_failed() -> None:
     vectors = [each for each in SET.of_brokers() if each.listeners == (PLAINTEXT,)][:4]
-    results = Results()
+    results = PlayedVectors()
     left = play_until_it_ends(EndingCheck(), lambda vector: (vector, ""), vectors, results)
     assert [each.id for each in left] == [each.id for each in vectors[2:]]
     assert results.ended_by == [vectors[1].id]
@@ -165,10 +165,10 @@ def test_a_broker_that_serves_no_connection_at_all_is_not_tried() -> None:
     check = EndingCheck()
     check.checked = 2
     with pytest.raises(ConnectionFailed):
-        play_until_it_ends(check, lambda vector: (vector, ""), SET.of_brokers(), Results())
+        play_until_it_ends(check, lambda vector: (vector, ""), SET.of_brokers(), PlayedVectors())
 
 
 def test_a_vector_that_cannot_be_judged_is_left_out_with_the_reason() -> None:
-    results = Results()
+    results = PlayedVectors()
     assert not play_until_it_ends(EndingCheck(), lambda _: (None, "why"), SET.of_brokers()[:1], results)
     assert results.left_out == {SET.of_brokers()[0].id: "why"}

@@ -20,7 +20,7 @@ from reports.document.blocks import (
     TextTable,
 )
 from workflows.compatibility.document import FINDINGS
-from workflows.findings_by_vector.rows import Row, State
+from workflows.findings_by_vector.rows import FindingRow, FindingState
 
 DOCUMENT = "findings-by-vector.md"
 TITLE = "Which vectors show which findings"
@@ -28,16 +28,16 @@ MAX_VECTORS = 2
 """How many vectors of a finding are named; more are counted."""
 ONLY_BY_PROPERTY = "only by replay"
 WITHOUT_A_VECTOR = {
-    State.MISSING: "Their bytes can be vectors, and are none yet: make them some by workflows.vectors --add FOLDER",
-    State.PASSED: "The vector with their bytes did not fail when it was tried: they depend on time or chance.",
-    State.NOT_TRIED: "They were not tried yet; the plays of those of clients are in the set all the same.",
+    FindingState.MISSING: "Their bytes can be vectors, and are none yet: make them some by workflows.vectors --add FOLDER",
+    FindingState.PASSED: "The vector with their bytes did not fail when it was tried: they depend on time or chance.",
+    FindingState.NOT_TRIED: "They were not tried yet; the plays of those of clients are in the set all the same.",
 }
 """What is said about the findings of a state that has no reasons of its own."""
 
 
-def document_of(rows: Sequence[Row]) -> Document:
+def document_of(rows: Sequence[FindingRow]) -> Document:
     """Return the table, and the findings that no vector shows with the reasons."""
-    shown = [row for row in rows if row.state is State.SHOWN]
+    shown = [row for row in rows if row.state is FindingState.SHOWN]
     return Document(
         title=TITLE,
         blocks=(
@@ -73,14 +73,14 @@ def document_of(rows: Sequence[Row]) -> Document:
     )
 
 
-def counts_of(rows: Sequence[Row]) -> str:
+def counts_of(rows: Sequence[FindingRow]) -> str:
     """Return how many findings there are, and how many in each state."""
     states = [row.state for row in rows]
-    counts = [f"{states.count(state)} {state}" for state in State if state in states]
+    counts = [f"{states.count(state)} {state}" for state in FindingState if state in states]
     return f"{len(rows)} findings: {', '.join(counts)}"
 
 
-def _shown_row(row: Row) -> tuple[TableCell, ...]:
+def _shown_row(row: FindingRow) -> tuple[TableCell, ...]:
     lines: list[Text] = [Code(each) for each in row.vectors[:MAX_VECTORS]]
     if len(row.vectors) > MAX_VECTORS:
         lines.append(f"and {len(row.vectors) - MAX_VECTORS} more")
@@ -89,23 +89,23 @@ def _shown_row(row: Row) -> tuple[TableCell, ...]:
     return _link(row), row.finding.target, CellLines(tuple(lines))
 
 
-def _link(row: Row) -> Hyperlink:
+def _link(row: FindingRow) -> Hyperlink:
     return Hyperlink(row.finding.id, f"{FINDINGS}/{row.finding.id}")
 
 
-def _without_vectors(rows: Sequence[Row]) -> Iterator[Block]:
-    by_reason: dict[tuple[State, str], list[Row]] = {}
+def _without_vectors(rows: Sequence[FindingRow]) -> Iterator[Block]:
+    by_reason: dict[tuple[FindingState, str], list[FindingRow]] = {}
     for row in rows:
-        if row.state is not State.SHOWN:
+        if row.state is not FindingState.SHOWN:
             by_reason.setdefault((row.state, row.why or WITHOUT_A_VECTOR[row.state]), []).append(row)
-    for state in State:
+    for state in FindingState:
         own = {why: found for (other, why), found in by_reason.items() if other is state}
         if own:
             blocks = [block for why, found in own.items() for block in _reason(why, found)]
             yield Section(title=f"{state[0].upper()}{state[1:]}", blocks=tuple(blocks))
 
 
-def _reason(why: str, rows: Sequence[Row]) -> Iterator[Block]:
+def _reason(why: str, rows: Sequence[FindingRow]) -> Iterator[Block]:
     yield Sentence(f"{why[0].upper()}{why[1:].rstrip('.')}:")
     by_product: dict[str, list[Hyperlink]] = {}
     for row in rows:

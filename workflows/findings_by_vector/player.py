@@ -1,4 +1,7 @@
-"""The player of plays in Go, as any project may use it: `vectors/examples/go_player`."""
+"""Plays plays to a client by the player in Go, as any project may do it.
+
+That is `vectors/examples/go_player`.
+"""
 
 from __future__ import annotations
 

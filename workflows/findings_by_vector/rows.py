@@ -32,7 +32,7 @@ SWEPT: Mapping[str, str] = {
 """Clauses of which a vector shows nothing but what is in it; why it cannot show the rest."""
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     """What is known about a finding."""
 
     SHOWN = "shown"
@@ -43,7 +43,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FindingRow:
     """A finding, and the vectors that fail with its product.
 
     Attributes:
@@ -55,7 +55,7 @@ class Row:
     """
 
     finding: Finding
-    state: State
+    state: FindingState
     vectors: tuple[str, ...] = ()
     why: str = ""
     by_property: bool = False
@@ -103,7 +103,9 @@ def _why_none(facts: Mapping[str, Any], *, has_inputs: bool) -> str:
     return NOT_SENT if facts["listener"] == PLAINTEXT else OTHER_LISTENER
 
 
-def rows_of(data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping[str, TriedProduct]) -> tuple[Row, ...]:
+def rows_of(
+    data: Compatibility, folder: Path, loaded: VectorSet, tried: Mapping[str, TriedProduct]
+) -> tuple[FindingRow, ...]:
     """Return a row for each finding."""
     shared = _shared_clauses(data.findings)
     clauses_of = {vector["id"]: tuple(vector["clauses"]) for kind in BROKER_KINDS for vector in loaded.vectors[kind]}
@@ -136,23 +138,23 @@ def _row(
     broken: Sequence[str],
     clauses_of: Mapping[str, Sequence[str]],
     known: set[str],
-) -> Row:
+) -> FindingRow:
     if product is not None:
         shown = _showing(product, own.ids, broken, clauses_of)
         if shown:
             by_property = all(each in product.by_property for each in shown)
-            return Row(finding=finding, state=State.SHOWN, vectors=shown, by_property=by_property)
+            return FindingRow(finding=finding, state=FindingState.SHOWN, vectors=shown, by_property=by_property)
     elif not own.why_none or any(set(broken) & set(clauses) for clauses in clauses_of.values()):
-        return Row(finding=finding, state=State.NOT_TRIED)
+        return FindingRow(finding=finding, state=FindingState.NOT_TRIED)
     if own.why_none or product is None:
-        return Row(finding=finding, state=State.NOT_EXPRESSIBLE, why=own.why_none)
+        return FindingRow(finding=finding, state=FindingState.NOT_EXPRESSIBLE, why=own.why_none)
     if not known & set(own.ids):
-        return Row(finding=finding, state=State.MISSING)
+        return FindingRow(finding=finding, state=FindingState.MISSING)
     left_out = [product.left_out[each] for each in own.ids if each in product.left_out]
     if left_out:
-        return Row(finding=finding, state=State.NOT_EXPRESSIBLE, why=left_out[0])
-    state = State.PASSED if set(own.ids) & set(product.passed) else State.NOT_TRIED
-    return Row(finding=finding, state=state, vectors=own.ids)
+        return FindingRow(finding=finding, state=FindingState.NOT_EXPRESSIBLE, why=left_out[0])
+    state = FindingState.PASSED if set(own.ids) & set(product.passed) else FindingState.NOT_TRIED
+    return FindingRow(finding=finding, state=state, vectors=own.ids)
 
 
 def _showing(

@@ -24,7 +24,7 @@ LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class PlayedVectors:
     """What came of the vectors so far; see `TriedProduct`."""
 
     failed: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def try_broker(target: Target, loaded: VectorSet, own: Collection[str], launcher
     Raises:
         HarnessError: it cannot be started.
     """
-    results = Results()
+    results = PlayedVectors()
     left: Sequence[BrokerVector] = loaded.of_brokers()
     while left:
         with launch(target, launcher) as running:
@@ -59,7 +59,7 @@ def try_broker(target: Target, loaded: VectorSet, own: Collection[str], launcher
     )
 
 
-def _played(running: RunningBroker, vectors: Sequence[BrokerVector], results: Results) -> Sequence[BrokerVector]:
+def _played(running: RunningBroker, vectors: Sequence[BrokerVector], results: PlayedVectors) -> Sequence[BrokerVector]:
     listeners = {name: running.addresses[name] for name in LISTENERS if name in running.addresses}
 
     def open_stream(listener: str) -> Transport:
@@ -74,7 +74,7 @@ def play_until_it_ends(
     check: BrokerCheck,
     own: Callable[[BrokerVector], tuple[BrokerVector | None, str]],
     vectors: Sequence[BrokerVector],
-    results: Results,
+    results: PlayedVectors,
 ) -> Sequence[BrokerVector]:
     """Play vectors to a broker; return those that are left when it serves no connection any more.
 
