@@ -390,7 +390,7 @@ def test_client_that_fails_by_time_on_a_busy_machine_is_not_judged(
     monkeypatch.setattr(client, "too_slow", lambda: "the machine is too busy")
     for error, status in ((ShownByTime("it hangs"), 10), (AssertionError("it is wrong"), 1)):
         monkeypatch.setattr(replay_module, "still_fails", lambda *_, error=error: error)
-        sentence, found = replay_module._found(stored, client)
+        sentence, found = replay_module.found_again(stored, client)
         assert found == status
         assert ("only time shows it, and the machine is too busy" in sentence) is (status == 10)
 
