@@ -100,7 +100,10 @@ def test_range_is_from_lowest_to_highest_of_all_runs(tmp_path: Path, monkeypatch
 
 NOT_TRIED_WITH_EVERY_RELEASE = {
     "@platformatic/kafka-1.35.0",
+    "@platformatic/kafka-2.12.1",
+    "confluent-kafka-2.0.2",
     "confluent-kafka-2.8.2",
+    "kafka-python-2.0.2",
     "kafka-go-0.4.51",
     "kafkajs-2.2.4",
     "franz-go-1.19.0",

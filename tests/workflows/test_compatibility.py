@@ -193,7 +193,7 @@ def test_data_of_another_version_is_refused(data: Compatibility, tmp_path: Path)
 
 
 def test_changes_name_new_withdrawn_and_moved_findings(data: Compatibility) -> None:
-    """A finding whose version was judged and does not show it is withdrawn; without the version nobody knows."""
+    """A finding whose version was judged and does not show it is withdrawn; without the version that is not known."""
     crash, silent, declared, loop, _ = data.findings
     moved = replace(loop, broken={"libone-0.9": loop.broken["libone-0.9"]}, fixed="1.0")
     absent = tuple(each for each in data.products if each.id != "mybroker-1.0")

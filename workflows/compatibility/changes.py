@@ -1,4 +1,4 @@
-"""What changes from one compatibility.json to the next, for the people who merge it."""
+"""What changes from one compatibility.json to the next."""
 
 from __future__ import annotations
 

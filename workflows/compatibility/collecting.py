@@ -97,21 +97,22 @@ def collect(
     shown_by = zip(findings, (shown for _, shown, _ in unnamed), strict=True)
     broken = {clause for finding in findings for clause in finding.clauses}
     releases, clients = _operations(folded)
+    undecided = tuple(_undecided(products))
     data = Compatibility(
-        made=_made(folded, products, project),
+        made=_made(folded, project, len(undecided)),
         levels={each.clause: each.level for each in folded.grid.clauses if each.clause in broken},
         products=tuple(judged.values()),
         findings=tuple(findings),
         releases=releases,
         clients=clients,
         steps=tuple(_steps(folded)),
-        undecided=tuple(_undecided(products)),
+        undecided=undecided,
     )
     evidence = {finding.id: shown for finding, shown in shown_by if shown is not None}
     return Collected(data=data, evidence=evidence, names=own_names, names_before=names)
 
 
-def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made:
+def _made(folded: FoldedGrid, project: str, undecided: int) -> Made:
     runs = [run for run in folded.grid.runs if run.in_grid]
     return Made(
         date=max(run.finished_at for run in runs).date().isoformat(),
@@ -120,6 +121,7 @@ def _made(folded: FoldedGrid, products: Sequence[Product], project: str) -> Made
         commits=tuple(dict.fromkeys(run.suite_commit for run in runs if run.suite_commit)),
         tiers=tuple(sorted({run.tier for run in runs})),
         runs=len(runs),
+        undecided=undecided,
     )
 
 
@@ -200,7 +202,7 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
 
 
 def between_versions(finding: Finding, versions: Sequence[Product]) -> tuple[str, str]:
-    """Return since which version a product has a defect, and which version has it no more; empty where nobody knows.
+    """Return since which version a product has a defect, and which version has it no more; empty where that is not known.
 
     A version has it no more if each of its rules was judged and is kept there. What was not judged may have it.
 

@@ -29,6 +29,7 @@ class Made:
         commits: the commits of the suite that judged, in the order of the runs.
         tiers: how much the runs sent.
         runs: how many runs the grid is made of.
+        undecided: how many MUST cells could not be judged.
     """
 
     date: str
@@ -37,6 +38,7 @@ class Made:
     commits: tuple[str, ...]
     tiers: tuple[str, ...]
     runs: int
+    undecided: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,7 @@ class Compatibility:
         releases: the releases that operations were tried with, oldest first.
         clients: the clients that tried them.
         steps: the steps between the lines of Apache Kafka, oldest first.
-        undecided: the MUST rules that could not be judged.
+        undecided: the MUST rules that could not be judged; None if the data is older than this list.
     """
 
     made: Made
@@ -183,7 +185,7 @@ class Compatibility:
     releases: tuple[str, ...]
     clients: tuple[TriedClient, ...]
     steps: tuple[LineStep, ...]
-    undecided: tuple[Undecided, ...]
+    undecided: tuple[Undecided, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +262,7 @@ def read_data(path: Path) -> Compatibility:
         releases=tuple(content["releases"]),
         clients=tuple(TriedClient(**each) for each in content["clients"]),
         steps=tuple(LineStep(**_tuples(each)) for each in content["steps"]),
-        undecided=tuple(Undecided(**each) for each in content["undecided"]),
+        undecided=None if content["undecided"] is None else tuple(Undecided(**each) for each in content["undecided"]),
     )
 
 

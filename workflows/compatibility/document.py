@@ -97,7 +97,7 @@ def _opening(data: Compatibility) -> Iterator[str]:
     undeclared = [finding for finding in data.findings if not finding.declared]
     yield (
         f"{made.date}: {judged}, judged by {counted(made.runs, 'run')} of the tier {tiers} with version {made.version} of the suite {commits}. "
-        f"{counted(len(undeclared), 'defect')} found; {counted(len(data.undecided), 'MUST cell')} could not be judged."
+        f"{counted(len(undeclared), 'defect')} found; {counted(made.undecided, 'MUST cell')} could not be judged."
     )
     yield (
         "Each number leads to the bytes and to a script that shows them. A green cell says that the suite found nothing with the examples that "
@@ -275,6 +275,9 @@ def _day(day: date | None) -> str:
 
 
 def _undecided(data: Compatibility) -> Iterator[str]:
+    if data.undecided is None:
+        yield f"{counted(data.made.undecided, 'MUST cell')}; the data is older than the list of them."
+        return
     if not data.undecided:
         yield "Every MUST rule that applies to a product was judged."
         return

@@ -1,4 +1,4 @@
-"""The page of a product: its defects, in which versions each is, and where it is fixed."""
+"""The page of a product: its defects, their versions and fixes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[st
     columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-3]
     if len(releases) > 1:
         yield (
-            "Numbers are those of the first version named. Since and fixed are empty where no neighbouring version was judged, or where "
-            "it breaks the same rule otherwise."
+            "Numbers are those of the first version named. Since and fixed are empty where that is not known: "
+            "no neighbouring version was judged, or it breaks the same rule otherwise."
         )
     if open_ones:
         yield _table(data, open_ones, columns)

@@ -1,4 +1,4 @@
-"""When the lines of Apache Kafka came out, and what vendors call them: `release_lines.toml`."""
+"""When the lines of Apache Kafka came out, and vendors' names for them."""
 
 from __future__ import annotations
 
