@@ -202,7 +202,7 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
 
 
 def between_versions(finding: Finding, versions: Sequence[Product]) -> tuple[str, str]:
-    """Return since which version a product has a defect, and which version has it no more; empty where that is not known.
+    """Return since which version a product has a defect, and which has it no more; empty where that is not known.
 
     A version has it no more if each of its rules was judged and is kept there. What was not judged may have it.
 
