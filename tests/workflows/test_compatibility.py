@@ -148,6 +148,22 @@ def test_finding_says_since_when_and_where_it_is_fixed(
     assert f"| {since} | {fixed} |" in product_page(data, "mybroker")
 
 
+def test_product_and_client_without_a_number_have_no_order(data: Compatibility, tmp_path: Path) -> None:
+    """A broker at an address has the release "unknown"; a command may have a name alone."""
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row("mine", release="unknown")],
+        clauses=[clause_row(MUST)],
+        cells=[cell_row(MUST, "mine", "violates", failures=["aa"])],
+        failures=[failure_row("aa", MUST, "mine", reproducer=SCRIPT)],
+    )
+    (finding,) = collected_from(folder).data.findings
+    assert (finding.since, finding.fixed) == ("", "")
+    (client,) = data.clients
+    named = replace(data, clients=(client, replace(client, client="my-client", library="my-client")))
+    assert "| my-client | 0/1 ✕ 1 | ✓ |" in document(named)
+
+
 def test_page_of_a_product_has_its_defects_and_declared_ones_apart(data: Compatibility) -> None:
     """Each row leads to the folder of a defect."""
     open_ones, _, declared = product_page(data, "mybroker").partition("Declared as known")

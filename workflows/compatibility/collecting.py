@@ -36,6 +36,7 @@ from workflows.compatibility.data import (
     Made,
     TriedClient,
     Undecided,
+    is_dotted,
 )
 from workflows.compatibility.names import FindingIdentity, FindingName, named
 from workflows.compatibility.scripts import PLAYER, SENDER
@@ -204,13 +205,15 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
 def between_versions(finding: Finding, versions: Sequence[Product]) -> tuple[str, str]:
     """Return since which version a product has a defect, and which has it no more; empty where that is not known.
 
+    Versions without a number, such as "unknown" of a broker at an address, have no order.
+
     A version has it no more if each of its rules was judged and is kept there. What was not judged may have it.
 
     Args:
         finding: the defect.
         versions: the product in all versions that were judged.
     """
-    if finding.tried_with:
+    if finding.tried_with or not all(map(is_dotted, (each.release for each in versions))):
         return "", ""
     by_release: dict[str, list[Product]] = {}
     for product in sorted(versions, key=lambda each: release_order(each.release)):

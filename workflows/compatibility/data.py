@@ -222,6 +222,11 @@ def counts_of(data: Compatibility, versions: frozenset[str]) -> Counts:
     )
 
 
+def is_dotted(release: str) -> bool:
+    """Return whether a release begins with a number, so that it has a place among others."""
+    return release[:1].isdigit()
+
+
 def _gravity(data: Compatibility, finding: Finding, rules: int) -> tuple[bool, bool, int]:
     has_must = any(data.levels[clause] == Level.MUST for clause in finding.clauses)
     return not finding.crashes, not has_must, -rules

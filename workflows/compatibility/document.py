@@ -19,6 +19,7 @@ from workflows.compatibility.data import (
     TriedClient,
     Undecided,
     counts_of,
+    is_dotted,
 )
 from workflows.compatibility.release_lines import ReleaseLines, release_lines
 from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
@@ -205,7 +206,7 @@ def _clients(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[str]:
                 (f"**{markdown_text(library)}**: oldest that works", *(found.get(each, "") for each in releases))
             )
         own = [client for client in data.clients if client.library == library]
-        for client in sorted(own, key=lambda each: release_order(_version(each)), reverse=True):
+        for client in sorted(own, key=_order, reverse=True):
             columns = dict(zip(data.releases, _columns(client, len(data.releases)), strict=True))
             rows.append((markdown_text(client.client), *(_sum(columns.get(each, Counter())) for each in releases)))
     yield "\n".join(markdown_table(("client", *releases), rows))
@@ -220,8 +221,10 @@ def _release(oldest: Oldest) -> str:
     return oldest.release.removeprefix("apache-kafka-")
 
 
-def _version(client: TriedClient) -> str:
-    return client.client.removeprefix(client.library).removeprefix("-")
+def _order(client: TriedClient) -> tuple[int, ...]:
+    """Return the sort key of a client's version; one that somebody named may have none."""
+    version = client.client.removeprefix(client.library).removeprefix("-")
+    return release_order(version) if is_dotted(version) else ()
 
 
 def _columns(client: TriedClient, releases: int) -> Sequence[Counter[str]]:
