@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY
 from conformance.commands.errors import UnknownName
 from conformance.vectors.broker_check import BrokerCheck, Disagreement
 from conformance.vectors.broker_vectors import BrokerVector
@@ -23,7 +24,7 @@ from workflows.findings_by_vector.__main__ import targets_of
 from workflows.findings_by_vector.document import ONLY_BY_PROPERTY, document_of
 from workflows.findings_by_vector.rows import SWEPT, FindingRow, FindingState, rows_of
 from workflows.findings_by_vector.tried import TriedProduct, read_tried, write_tried
-from workflows.findings_by_vector.trying_brokers import ENDS_THE_PROCESS, PlayedVectors, play_until_it_ends
+from workflows.findings_by_vector.trying_brokers import PlayedVectors, play_until_it_ends
 from workflows.findings_by_vector.trying_clients import sum_up
 
 DOCS = REPOSITORY / "docs"
@@ -158,7 +159,7 @@ def test_the_vector_before_a_broker_ended_counts_as_failed() -> None:
     left = play_until_it_ends(EndingCheck(), lambda vector: (vector, ""), vectors, results)
     assert [each.id for each in left] == [each.id for each in vectors[2:]]
     assert results.ended_by == [vectors[1].id]
-    assert results.failed == {vectors[1].id: ENDS_THE_PROCESS}
+    assert results.failed == {vectors[1].id: MALFORMED_HURTS_NOBODY}
 
 
 def test_a_broker_that_serves_no_connection_at_all_is_not_tried() -> None:

@@ -14,7 +14,7 @@ def changes_between(before: Compatibility, after: Compatibility) -> str:
     """Return in Markdown which findings, products and operations come, go or change; empty if none does."""
     old, new = _by_id(before), _by_id(after)
     judged = {product.id for product in after.products if product.is_judged}
-    gone = [old[id_] for id_ in old.keys() - new.keys()]
+    gone = [old[id_] for id_ in sorted(old.keys() - new.keys())]
     kept = [(old[id_], new[id_]) for id_ in new if id_ in old]
     parts = (
         _listed(
@@ -24,12 +24,12 @@ def changes_between(before: Compatibility, after: Compatibility) -> str:
         ),
         _listed(
             "Not seen any more, although the version was judged",
-            [f"{_line(each)}, in {_versions(each)}" for each in _ordered(gone) if judged & each.broken.keys()],
+            [f"{_line(each)}, in {_versions(each)}" for each in gone if judged & each.broken.keys()],
             "These are withdrawn: say so in CHANGELOG.md, and to the owner if it was reported.",
         ),
         _listed(
             "Gone with their versions, which were not judged this time",
-            [f"{_line(each)}, in {_versions(each)}" for each in _ordered(gone) if not judged & each.broken.keys()],
+            [f"{_line(each)}, in {_versions(each)}" for each in gone if not judged & each.broken.keys()],
         ),
         _listed(
             "In other versions than before",
@@ -46,10 +46,6 @@ def changes_between(before: Compatibility, after: Compatibility) -> str:
 
 def _by_id(data: Compatibility) -> Mapping[str, Finding]:
     return {finding.id: finding for finding in data.findings}
-
-
-def _ordered(findings: Sequence[Finding]) -> Sequence[Finding]:
-    return sorted(findings, key=lambda each: each.id)
 
 
 def _line(finding: Finding) -> str:

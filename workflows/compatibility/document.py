@@ -196,10 +196,10 @@ def _clients(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[str]:
             f'"Oldest that works" was searched by halving ({_measured(oldest)}); "≤" if the version before was not tried or could not be, so that it need not be '
             f"a limit of the broker: [the words of the clients]({OLDEST_VERSIONS})."
         )
-    by_library = {each.library: each for each in oldest}
     releases = sorted({*data.releases, *(_release(each) for each in oldest)}, key=release_order)
     rows = []
-    for library in sorted({*by_library, *(client.library for client in data.clients)}, key=str.lower):
+    libraries = {each.library for each in oldest} | {client.library for client in data.clients}
+    for library in sorted(libraries, key=str.lower):
         found = {_release(each): in_short(each) for each in oldest if each.library == library}
         if found:
             rows.append(

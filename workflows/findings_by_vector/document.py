@@ -32,7 +32,7 @@ WITHOUT_A_VECTOR = {
     FindingState.PASSED: "The vector with their bytes did not fail when it was tried: they depend on time or chance.",
     FindingState.NOT_TRIED: "They were not tried yet; the plays of those of clients are in the set all the same.",
 }
-"""What is said about the findings of a state that has no reasons of its own."""
+"""The sentence for findings whose state has no reason of its own."""
 
 
 def document_of(rows: Sequence[FindingRow]) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY
 from conformance.commands.vectors import for_broker, ids_of
 from conformance.vectors.broker_check import BrokerCheck
 from conformance.vectors.broker_vectors import BrokerVector
@@ -17,8 +18,6 @@ from fixtures.registry.targets import Target
 from reference_model.profiles.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from workflows.findings_by_vector.tried import TriedProduct
 
-ENDS_THE_PROCESS = "PROTOCOL.malformed-hurts-nobody"
-"""The clause of a vector after which a broker serves no connection any more."""
 LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, CONTROLLER)
 """Those that vectors are about."""
 
@@ -96,7 +95,7 @@ def play_until_it_ends(
             if not latest:
                 raise
             results.ended_by.append(latest)
-            results.failed.setdefault(latest, ENDS_THE_PROCESS)
+            results.failed.setdefault(latest, MALFORMED_HURTS_NOBODY)
             return vectors[number:]
         if judged is None:
             results.left_out[vector.id] = reason
