@@ -147,6 +147,8 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
     for name in ("read-only", "strict-should", "client-unconfined"):
         options += [f"--{name}"] if _is_true(environment, name) else []
     workspace = _workspace(environment)
+    for operation in given(environment, "client-falls-back").split():
+        options += ["--client-falls-back", operation]
     for name in ("expectations", "baseline"):
         if given(environment, name):
             options += [f"--{name}", str(workspace / given(environment, name))]

@@ -232,7 +232,9 @@ def report_lines(found: Sequence[Disagreement], *, pins_bind: bool) -> Iterator[
     for each in found:
         groups.setdefault((_word(each, pins_bind=pins_bind), each.sentence), []).append(each)
     for (word, sentence), same in groups.items():
-        first, clauses = same[0], list(dict.fromkeys(each.clause for each in same))
+        # The clause that a sentence names says best what is broken.
+        first = next((each for each in same if each.clause in sentence), same[0])
+        clauses = {each.clause for each in same}
         others = f" and {len(clauses) - 1} more clauses" if len(clauses) > 1 else ""
         vectors_ = f"{len(same)} vectors, such as {first.vector}" if len(same) > 1 else f"vector {first.vector}"
         yield f"{word} {first.clause} ({first.level}){others}, {vectors_}: {printable(sentence)}"

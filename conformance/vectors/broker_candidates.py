@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import catalogue
+from conformance.assertions.clause_ids import SAME_TABLE_AT_EVERY_VERSION
 from conformance.assertions.contradictions import is_of_model
 from conformance.assertions.errors import JudgedElsewhere
 from conformance.corpus.entries import format_bytes, load_corpus
@@ -280,9 +281,15 @@ def _failing_examples(judged: Property, subject: Subject, fault: str, listener: 
 def stored_candidates() -> Iterator[Candidate]:
     """Yield the entries of the corpus, each on a connection of its own."""
     for entry in load_corpus():
-        found = candidate_of_bytes("MODEL.agrees-with-reference", entry.origin, entry.data)
+        found = candidate_of_bytes("MODEL.agrees-with-reference", "", entry.data)
         if found is not None:
-            yield found
+            yield dataclasses.replace(found, sentence=sentence_of_outcomes(found.steps))
+
+
+def sentence_of_outcomes(steps: Sequence[VectorStep]) -> str:
+    """Return the statement of the clause that says what becomes of a vector's oddest frame: one that is not served."""
+    clauses = [each.by_version[-1][0].clause for step in steps for each in step.expected if each.by_version[-1]]
+    return catalogue()[next((each for each in clauses if each != SAME_TABLE_AT_EVERY_VERSION), clauses[0])].statement
 
 
 def candidate_of_bytes(clause: str, sentence: str, data: bytes) -> Candidate | None:

@@ -252,7 +252,9 @@ class BrokerCheck:
             if not must_close or stream.is_over():
                 return None
         own = catalogue()[outcomes[0].clause]
-        is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
+        # A frame that a vector about other clauses has as well says nothing about these.
+        is_beside = own.id not in vector.clauses and not vector.is_single_request
+        is_pinned = own.level is Level.PIN and (is_beside or keeps_the_least(exchange, outcomes))
         clause = own.id if is_pinned else vector.clauses[0]
         return Disagreement(
             vector=vector.id,

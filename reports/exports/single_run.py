@@ -159,6 +159,7 @@ def _run(folder: Path, header: Header) -> GridRun:
         cpus=host["cpus"],
         load_at_start=host.get("load_at_start"),
         highest_load=host.get("highest_load"),
+        clause_set=header.get("clause_set"),
         whole=header.get("whole") is not False,
         corrects=header.get("corrects"),
     )

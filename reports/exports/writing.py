@@ -64,7 +64,7 @@ _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""
 _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 _FIRST = {"clauses": ("clause",)}
-_LAST = {"runs": ("whole", "corrects", "load_at_start", "highest_load")}
+_LAST = {"runs": ("whole", "corrects", "load_at_start", "highest_load", "clause_set")}
 """Columns that are not where their class has them: what reads an export as CSV may count columns."""
 
 

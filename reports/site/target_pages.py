@@ -228,7 +228,7 @@ def found_by(run: GridRun | None) -> str:
         return "kafka-conformance"
     commit = f" ({run.suite_commit[:12]})" if run.suite_commit else ""
     day = f"{run.started_at:%Y-%m-%d}"
-    return f"kafka-conformance {run.suite_version}{commit} on {day}, {run.tier} tier"
+    return f"kafka-conformance {run.suite_version}{commit} on {day}, {run.judged_by}"
 
 
 def _evidence(bug: Bug) -> Iterable[tuple[str, str]]:

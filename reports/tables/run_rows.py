@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from clauses.clause_sets import NEXT
 from reports.tables.columns import Int32, Int64
 
 
@@ -37,6 +38,8 @@ class GridRun:
         cpus: the number of its processors.
         load_at_start: processes that wanted to run when it began; None if it was not recorded.
         highest_load: the most of them that was seen.
+        clause_set: the frozen set of clauses that it judged by, or `next`; None if it was not recorded, and everything
+            counted.
     """
 
     KEY: ClassVar[Sequence[str]] = ("run_id",)
@@ -63,6 +66,13 @@ class GridRun:
     cpus: Int32
     load_at_start: float | None = None
     highest_load: float | None = None
+    clause_set: str | None = None
+
+    @property
+    def judged_by(self) -> str:
+        """The tier, and the set of clauses if not everything counted."""
+        by_set = "" if self.clause_set in (None, NEXT) else f", set {self.clause_set} of clauses"
+        return f"{self.tier} tier{by_set}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

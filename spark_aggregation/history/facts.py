@@ -306,5 +306,6 @@ def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
         F.col("header.suite.commit").alias("suite_commit"),
         *(f"header.suite.{name}" for name in ("catalogue_sha256", "python", "hypothesis")),
         *(f"header.host.{name}" for name in _OF_HOST),
+        "header.clause_set",
     )
     return as_table(described, RUNS)

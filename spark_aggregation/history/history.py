@@ -42,10 +42,12 @@ from spark_aggregation.reading.storage import AlreadyThere, Storage
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
 _MOVED = "another roll-up added to the history at the same time; run this one again"
-LAYOUT = 4
+LAYOUT = 5
 """Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
-_OTHER_NAMES: Mapping[int, Mapping[str, str]] = {3: {"supplies": "gives"}, LAYOUT: {}}
-"""Every layout that can be read, with the columns of a state that have another name there."""
+_OTHER_NAMES: Mapping[int, Mapping[str, str]] = {3: {"supplies": "gives"}, 4: {}, LAYOUT: {}}
+"""Every layout that can be read, with the columns of a state that have another name there.
+
+A column that a layout does not have yet is null: before 5, a run's set of clauses was not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class RunHistory:
         if layout not in _OTHER_NAMES:
             raise ForeignHistory(
                 f"the history was written in layout {layout}, but this version of the suite reads only "
-                f"{' and '.join(map(str, _OTHER_NAMES))}: build it again with --rebuild and all runs that you have"
+                f"{', '.join(map(str, _OTHER_NAMES))}: build it again with --rebuild and all runs that you have"
             )
         batch, names = commit["batch"], _OTHER_NAMES[layout]
         return State(**{name: self._table(batch, name, names) for name in STATE})

@@ -135,7 +135,8 @@ def _write_later(root: Path) -> None:
     ]
     for run_id, started_at, cells in runs:
         planned = [planned_cell(clause, target) for clause, target in cells]
-        write_run(root / run_id, run_header(planned, run_id=run_id, started_at=started_at))
+        by_set = {"clause_set": "0.1"} if run_id == "later-3" else {}
+        write_run(root / run_id, run_header(planned, run_id=run_id, started_at=started_at, **by_set))
 
 
 def test_latest_run_gives_the_whole_column(tables: Tables) -> None:
@@ -146,6 +147,8 @@ def test_latest_run_gives_the_whole_column(tables: Tables) -> None:
     }
     in_grid = {row.run_id: row.in_grid for row in tables["runs"] if "later" in row.run_id}
     assert in_grid == {"later-1": False, "later-2": True, "later-3": True}
+    sets = {row.run_id: row.clause_set for row in tables["runs"] if "later" in row.run_id}
+    assert sets == {"later-1": None, "later-2": None, "later-3": "0.1"}
     positions = {row.clause: row.position for row in tables["clauses"]}
     assert (positions["C.a"], positions["C.b"]) == (0, 0)
     assert _rows(tables, "targets", "later", "target", "run_id") == {

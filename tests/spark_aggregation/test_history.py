@@ -339,7 +339,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(spark: Spark
     history.commit(history.begin(), empty_state(spark))
     storage, commit = Storage(spark, uri), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace(f'"layout": {LAYOUT}, ', ""))
-    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only 3 and {LAYOUT}: .* --rebuild"):
+    with pytest.raises(ForeignHistory, match=rf"layout 1, but .* only 3, 4, {LAYOUT}: .* --rebuild"):
         roll_up_into(spark, out, run, history=uri)
     rebuilt = roll_up_into(spark, out, run, history=uri, rebuild=True)
     assert rebuilt is not None
@@ -351,7 +351,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(spark: Spark
 def test_state_of_the_layout_before_is_read(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
 ) -> None:
-    """A night is added to it as to one whose columns have today's names."""
+    """A night is added to it as to one whose columns have today's names, and none that is newer."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     history = tmp_path / "history"
     storage, commit = Storage(spark, str(history)), "commits/00000001.json"
@@ -363,6 +363,10 @@ def test_state_of_the_layout_before_is_read(
     today_named.withColumnRenamed("supplies", "gives").write.parquet(str(tmp_path / "columns"))
     shutil.rmtree(columns)
     (tmp_path / "columns").rename(columns)
+    (runs,) = history.glob("states/*/runs")
+    spark.read.parquet(str(runs)).drop("clause_set").write.parquet(str(tmp_path / "runs"))
+    shutil.rmtree(runs)
+    (tmp_path / "runs").rename(runs)
     second = roll_up_into(spark, tmp_path / "out", first_night / "second", history=str(history))
     assert second == never_killed
     assert json.loads(storage.read_text("commits/00000002.json"))["layout"] == LAYOUT

@@ -78,6 +78,13 @@ def options(**inputs: str) -> list[str]:
             {"client_command": "./c {operation} {bootstrap}", "broker": "a b"},
             ["--broker", "a", "--broker", "b", "--client-cmd", "./c {operation} {bootstrap}"],
         ),
+        (
+            {"client_command": "./c {operation} {bootstrap}", "broker": "a", "client_falls_back": "consume commit"},
+            [
+                *("--broker", "a", "--client-cmd", "./c {operation} {bootstrap}"),
+                *("--client-falls-back", "consume", "--client-falls-back", "commit"),
+            ],
+        ),
     ],
     ids=[
         "address",
@@ -91,6 +98,7 @@ def options(**inputs: str) -> list[str]:
         "baseline",
         "client",
         "operations",
+        "operations-with-fallback",
     ],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:

@@ -165,6 +165,28 @@ def test_every_variable_of_the_action_is_an_input() -> None:
     assert set(content["inputs"]) == {*handed_on, "artifact", "python-version"}
 
 
+@pytest.mark.parametrize(
+    ("written", "outcome", "shown"),
+    [
+        ("::error title=A%3A b::c\n", "failure", "::error title=A%3A b::c\n"),
+        ("", "success", ""),
+        (None, "success", ""),
+        (None, "failure", "::error title=Kafka conformance::Nothing was judged."),
+    ],
+    ids=["failures", "conforms", "cancelled-later", "nothing-judged"],
+)
+def test_a_job_that_fails_has_an_annotation(tmp_path: Path, written: str | None, outcome: str, shown: str) -> None:
+    """Also if nothing was judged, so that there is no run of which errors could be told."""
+    content = read(REPOSITORY / "action.yml")
+    (script,) = (step["run"] for step in content["runs"]["steps"] if step.get("name") == "Annotate")
+    file = tmp_path / "annotations"
+    file.write_text(written or "")
+    environment = {"OUTCOME": outcome, "ANNOTATIONS": "" if written is None else str(file)}
+    printed = subprocess.run(["bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert printed.stdout.startswith(shown)
+    assert bool(printed.stdout) == bool(shown)
+
+
 def test_the_action_judges_by_the_newest_set_unless_it_is_told_otherwise() -> None:
     assert read(REPOSITORY / "action.yml")["inputs"]["clauses"]["default"] == newest_set().name
 

@@ -114,6 +114,13 @@ def test_the_same_sentence_is_printed_once_with_its_number_and_one_vector() -> N
     ]
 
 
+def test_the_clause_that_a_sentence_names_comes_first() -> None:
+    sentence = "the vector allows closed (b.z)"
+    found = [seen(id_, Level.MUST, sentence) for id_ in ("a.x-1", "b.z-2", "a.y-3")]
+    line = next(report_lines(found, pins_bind=False))
+    assert line == f"violates b.z (MUST) and 2 more clauses, 3 vectors, such as b.z-2: {sentence}"
+
+
 def test_a_pin_is_violated_if_a_release_is_given() -> None:
     assert next(report_lines([seen("a.z-4", Level.PIN)], pins_bind=True)).startswith("violates a.z (PIN)")
 

@@ -59,7 +59,7 @@ def test_every_vector_names_clauses_of_the_catalogue_and_begins_with_the_main_on
     for _, vector in SET:
         assert set(vector["clauses"]) <= {clause.id for clause in catalogue()}
         assert vector["id"].startswith(f"{vector['clauses'][0]}-")
-        assert vector["sentence"]
+        assert vector["sentence"].endswith("."), vector["id"]
 
 
 def test_a_broker_vector_is_read_and_written_without_loss() -> None:

@@ -64,7 +64,7 @@ def test_columns_keep_the_order_that_exports_always_had() -> None:
     assert columns_of("runs", GridRun) == (
         *("run_id", "folder", "in_grid", "started_at", "finished_at", "exit_status", "example_rows", "exchange_rows"),
         *("tier", "seed", "suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
-        *("system", "machine", "cpus", "whole", "corrects", "load_at_start", "highest_load"),
+        *("system", "machine", "cpus", "whole", "corrects", "load_at_start", "highest_load", "clause_set"),
     )
 
 

@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder,
         runs=[
             run_row(),
-            run_row(tier="smoke", highest_load=3.5, load_at_start=0.2, **of_operations),
+            run_row(tier="smoke", clause_set="0.1", highest_load=3.5, load_at_start=0.2, **of_operations),
         ],
         targets=[
             target_row(RELEASE),
@@ -124,7 +124,7 @@ def test_client_answers_for_its_operations(site: Path) -> None:
     assert "share-group hangs, with Apache Kafka 2.3.1; kafka-cluster 4.4.0" in text
     assert "6 connections, no result" in text
     assert "share-group with Apache Kafka 2.3.1" in text
-    assert f"{OPERATIONS_RUN}, 2026-11-21 14:30 UTC, smoke tier, load at most 3.5 on 2 CPUs" in text
+    assert f"{OPERATIONS_RUN}, 2026-11-21 14:30 UTC, smoke tier, set 0.1 of clauses, load at most 3.5 on 2 CPUs" in text
     page = parse(site / addresses.target_page(CLIENT))
     table = next(each for each in all_of(page, "table"))
     rows = [text_of(row) for row in all_of(table, "tr")]
