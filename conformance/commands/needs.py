@@ -31,6 +31,7 @@ from reports.client_needs.agreement import NotComparable, agreement_of, check_co
 from reports.client_needs.needs import SCRIPTED, ClientNeeds, OperationNeeds
 from reports.client_needs.needs_document import needs_document
 from reports.client_needs.needs_json import InvalidNeeds, as_json, read_needs
+from reports.command_line.extras import REPORTS, check_extra
 from reports.document.markdown_form import markdown
 from reports.document.terminal_form import show_document
 from reports.site.document_page import write_document_page
@@ -176,7 +177,9 @@ def _earlier(
 
     Raises:
         InvalidFile: it is none.
+        MissingExtra: nothing is installed that checks it.
     """
+    check_extra(REPORTS, "needs --earlier")
     with reported_as(InvalidFile, InvalidNeeds):
         before = {each.client: each for each in read_needs(file.read_bytes(), str(file))}
     for client in chosen:

@@ -79,6 +79,14 @@ def test_command_names_the_extra_that_its_target_needs(monkeypatch: pytest.Monke
     assert ended.output.startswith("Error: start apache-kafka-4.4.0 needs kafka-conformance[releases]: ")
 
 
+def test_earlier_measurement_needs_what_checks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (file := tmp_path / "needs.json").write_text("{}")
+    without_packages(monkeypatch, "jsonschema")
+    ended = CliRunner().invoke(main, ["needs", "kafka-python-3.0.12", "--scripted", "--earlier", str(file)])
+    assert ended.exit_code == USAGE_ERROR
+    assert ended.output.startswith("Error: needs --earlier needs kafka-conformance[reports]: ")
+
+
 WITHOUT = """
 import importlib, sys
 from importlib import metadata
