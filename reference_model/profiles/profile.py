@@ -38,6 +38,8 @@ REFERENCE = "reference"
 REFERENCE_CLUSTER = "reference-cluster"
 """The reference broker with a second node."""
 KIP_TEXT = "kip-text"
+KAFKA_CLUSTER = "kafka-cluster"
+"""Several brokers of Apache Kafka, of one release or of two; its release is that of the first one."""
 IMPLEMENTATIONS_WITH_PROFILE = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile of their own; for others a PIN is only informational."""
 KRAFT = "kraft"
@@ -359,7 +361,8 @@ def profile_of_target(
 ) -> Profile:
     """Return the profile of a target.
 
-    It is that of the newest Apache Kafka unless the target is among `IMPLEMENTATIONS_WITH_PROFILE`.
+    It is that of the newest Apache Kafka unless the target is among `IMPLEMENTATIONS_WITH_PROFILE`, or a cluster of
+    Apache Kafka, which can do what its first broker can.
 
     Args:
         target: its id.
@@ -374,7 +377,7 @@ def profile_of_target(
         ProfileError: a trait has no value for the release.
         ValueError: the release does not begin with a number.
     """
-    if implementation not in IMPLEMENTATIONS_WITH_PROFILE:
+    if implementation not in (*IMPLEMENTATIONS_WITH_PROFILE, KAFKA_CLUSTER):
         release = NEWEST_RELEASE
     elif quorum is None and target.endswith(f"-{ZOOKEEPER}"):
         quorum = ZOOKEEPER

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reference_model.profiles.profile import APACHE_KAFKA
+from reference_model.profiles.profile import APACHE_KAFKA, KAFKA_CLUSTER
 from reports.grid import addresses
 from reports.grid.change_log import by_group
 from reports.grid.grid_view import listener_order
@@ -19,9 +19,6 @@ from reports.site.rendering import Site
 from reports.tables.given_rows import ReleaseChange
 from reports.tables.history_rows import ReleaseStep
 from reports.tables.target_names import implementation_name
-
-CLUSTER = "kafka-cluster"
-"""The implementation of clusters of several brokers, which may be of different releases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +76,9 @@ def _steps_of_other_products(site: Site) -> Iterator[ReleasePair]:
     A cluster has no releases.
     """
     columns = {
-        column.target: column for column in site.folded.columns if column.implementation not in (APACHE_KAFKA, CLUSTER)
+        column.target: column
+        for column in site.folded.columns
+        if column.implementation not in (APACHE_KAFKA, KAFKA_CLUSTER)
     }
     indexes = {target: index for index, target in enumerate(columns)}
     steps: dict[tuple[str, str], list[ReleaseStep]] = {}

@@ -24,16 +24,10 @@ from reports.document.markdown_form import markdown
 from reports.grid.bugs import symptom_of
 from reports.run.failures import SEEN_ELSEWHERE
 from tests.conformance.suite_runs import REPOSITORY
+from workflows.compatibility.client_tables import CLIENTS_DOCUMENT, clients_document
 from workflows.compatibility.collecting import step_between
 from workflows.compatibility.data import DATA_FILE, DATA_SCHEMA_VERSION, Finding, read_data
-from workflows.compatibility.document import (
-    CLIENTS_DOCUMENT,
-    DOCUMENT,
-    FINDINGS,
-    MAX_BYTES,
-    clients_document,
-    document,
-)
+from workflows.compatibility.document import DOCUMENT, FINDINGS, MAX_BYTES, document
 from workflows.compatibility.exchanges import exchange_text
 from workflows.compatibility.finding_files import OVERVIEW, README, read_facts
 from workflows.compatibility.finding_texts import FOLDER as FINDINGS_IN_CHECKOUT

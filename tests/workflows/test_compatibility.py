@@ -27,9 +27,10 @@ from tests.workflows.finding_grids import (
 )
 from workflows.compatibility.__main__ import main
 from workflows.compatibility.changes import changes_between
+from workflows.compatibility.client_tables import clients_document
 from workflows.compatibility.collecting import collect, step_between
 from workflows.compatibility.data import Compatibility, counts_of, read_data, write_data
-from workflows.compatibility.document import FINDINGS, clients_document, document, step_sentence
+from workflows.compatibility.document import FINDINGS, document, step_sentence
 from workflows.compatibility.product_pages import product_page
 from workflows.compatibility.release_lines import ReleaseLine, release_lines
 from workflows.oldest_versions.results import Oldest, Tried
@@ -96,39 +97,80 @@ def test_gravest_product_comes_first(data: Compatibility) -> None:
     rows = [line for line in document(data).splitlines() if line.startswith("| [")]
     assert [row.split("]")[0] for row in rows] == ["| [mybroker", "| [libone"]
     assert "**crashes**" in rows[0]
-    assert "No bug was found in fine 1.0, apart from what is declared as known." in document(data)
-    assert "No rule applied, or none could be judged: absent 1.0." in document(data)
+    assert "No defect was found in fine 1.0." in document(data)
+    assert "Nothing could be judged of absent 1.0 (it cannot be installed)." in document(data)
+
+
+def test_deviations_that_are_declared_are_counted_apart(data: Compatibility) -> None:
+    """So that a product with nothing else does not look as if it had no page."""
+    declared = tuple(finding for finding in data.findings if finding.declared)
+    text = document(replace(data, findings=declared))
+    assert (
+        "[mybroker](findings/mybroker/README.md) 1.0 to 2.0 (2 versions), apart from what is declared (1 deviation)"
+        in text
+    )
+
+
+def test_each_kind_is_counted_by_products_and_versions(data: Compatibility) -> None:
+    mine = next(each for each in data.products if each.family == "mybroker")
+    proxy = replace(mine, id="myproxy-1.0-to-mybroker-1.0", family="myproxy")
+    text = document(replace(data, products=(mine, proxy)))
+    assert ": 1 version of 1 broker, 1 version of 1 proxy. " in text
 
 
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
     """The sum of a client, and each operation that does not work everywhere."""
-    assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | 0/1 ✕ 1 | ✓ |" in document(data)
-    assert "| **libone-1.0** | 0/1 ✕ 1 | ✓ |\n| share-group | ✕ | ✓ |" in clients_document(data)
+    assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | 0 of 1: ✕ share-group | ✓ 1 |" in document(data)
+    assert "| **libone-1.0** | 0 of 1 | ✓ 1 |\n| share-group | ✕ | ✓ |" in clients_document(data)
 
 
-def test_oldest_version_that_works_stands_above_the_versions_of_its_library(data: Compatibility) -> None:
-    """A release that only the search for it was made with has a column too."""
-    works = Tried(version="0.5", failures={})
-    found = Oldest(
-        library="libone", release="apache-kafka-4.0.2", published=9, works=works, fails=None, untried=0, tried=()
+def test_what_a_release_lacks_does_not_count(data: Compatibility) -> None:
+    (client,) = data.clients
+    operations = {"produce": "✓–", "consume": "?–"}
+    text = document(replace(data, clients=(replace(client, operations=operations),)))
+    assert "| libone-1.0 | 1 of 2: ? consume | – |" in text
+
+
+def oldest(library: str, release: str, works: str, fails: str = "") -> Oldest:
+    return Oldest(
+        library=library,
+        release=f"apache-kafka-{release}",
+        published=9,
+        works=Tried(version=works, failures={}),
+        fails=Tried(version=fails, failures={"consume": "no"}) if fails else None,
+        untried=0,
+        tried=(),
     )
-    text = document(data, [found])
-    assert "| client | 2.3.1 | 4.0.2 | 4.4.0 |" in text
-    assert "| **libone**: oldest that works |  | ≤ 0.5 |  |\n| libone-1.0 | 0/1 ✕ 1 |  | ✓ |" in text
+
+
+def test_libraries_are_sorted_by_what_limits_their_versions(data: Compatibility) -> None:
+    """A version that fails with the release before as well is no reason not to upgrade."""
+    found = [
+        oldest("by-release", "3.9.2", "1.0"),
+        oldest("by-release", "4.4.0", "2.0", "1.0"),
+        oldest("by-itself", "3.9.2", "2.0", "1.0"),
+        oldest("by-itself", "4.4.0", "2.0", "1.0"),
+        oldest("all-work", "4.4.0", "0.5"),
+    ]
+    text = document(data, found)
+    assert "- **Fails with 4.4.0**: by-release before 2.0 (1.0 was tried). Apache Kafka supports no Java" in text
+    assert "- **Fails with 3.9.2 as well**: by-itself before 2.0 (1.0 was tried)." in text
+    assert "works: all-work.\n- **Not searched**: libone." in text
+    assert "| library | 3.9.2 | 4.4.0 |\n|---|---|---|\n| all-work |  | 0.5, none older tried |" in text
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "since", "fixed"),
+    ("verdicts", "since", "fixed", "state"),
     [
-        pytest.param(("conforms", "violates", "conforms"), "2.0", "3.0", id="between two"),
-        pytest.param(("violates", "violates"), "", "", id="all"),
-        pytest.param(("conforms", "violates", "violates"), "2.0", "", id="newest"),
-        pytest.param(("violates", "conforms", "violates"), "", "", id="again"),
-        pytest.param(("inconclusive", "violates", "inconclusive"), "", "", id="not judged"),
+        pytest.param(("conforms", "violates", "conforms"), "2.0", "3.0", "fixed in 3.0; new in 2.0", id="between two"),
+        pytest.param(("violates", "violates"), "", "", "in the newest, 2.0", id="all"),
+        pytest.param(("conforms", "violates", "violates"), "2.0", "", "in the newest, 3.0; new in 2.0", id="newest"),
+        pytest.param(("violates", "conforms", "violates"), "", "", "in the newest, 3.0", id="again"),
+        pytest.param(("inconclusive", "violates", "inconclusive"), "", "", "not known", id="not judged"),
     ],
 )
 def test_finding_says_since_when_and_where_it_is_fixed(
-    verdicts: tuple[str, ...], since: str, fixed: str, tmp_path: Path
+    verdicts: tuple[str, ...], since: str, fixed: str, state: str, tmp_path: Path
 ) -> None:
     """Only a version that was judged and keeps the rule says so."""
     judged = {f"mybroker-{number}.0": verdict for number, verdict in enumerate(verdicts, 1)}
@@ -145,7 +187,7 @@ def test_finding_says_since_when_and_where_it_is_fixed(
     data = collected_from(folder).data
     (finding,) = data.findings
     assert (finding.since, finding.fixed) == (since, fixed)
-    assert f"| {since} | {fixed} |" in product_page(data, "mybroker")
+    assert f" | {state} |" in product_page(data, "mybroker")
 
 
 def test_product_and_client_without_a_number_have_no_order(data: Compatibility, tmp_path: Path) -> None:
@@ -161,7 +203,7 @@ def test_product_and_client_without_a_number_have_no_order(data: Compatibility, 
     assert (finding.since, finding.fixed) == ("", "")
     (client,) = data.clients
     named = replace(data, clients=(client, replace(client, client="my-client", library="my-client")))
-    assert "| my-client | 0/1 ✕ 1 | ✓ |" in document(named)
+    assert "| my-client | 0 of 1: ✕ share-group | ✓ 1 |" in document(named)
 
 
 def test_page_of_a_product_has_its_defects_and_declared_ones_apart(data: Compatibility) -> None:
@@ -176,7 +218,7 @@ def test_what_could_not_be_judged_is_listed_by_its_reason(data: Compatibility) -
     """A cell of an operation names the broker, any other the product."""
     text = document(data)
     assert f"| 1 | {MUST} of absent-1.0 | it cannot be installed |" in text
-    assert f"{data.made.undecided} MUST cells could not be judged" in text
+    assert f"{data.made.undecided} MUST cells, each a rule and a product, could not be judged" in text
 
 
 def test_lines_have_the_numbers_of_vendors(data: Compatibility) -> None:
@@ -191,7 +233,7 @@ def test_step_names_what_clients_lose() -> None:
     step = step_between("3.9.2", "4.0.2", None)
     assert "Fetch" in step.lost
     assert step.drops_old_clients
-    assert step_sentence(step).startswith("Kafka supports no clients older than 2.1")
+    assert step_sentence(step).startswith("Kafka supports no Java clients older than 2.1")
 
 
 def test_data_is_read_as_it_was_written(data: Compatibility, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from reports.command_line.suite_command import SuiteCommand
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
+from workflows.compatibility.client_tables import CLIENTS_DOCUMENT, clients_document
 from workflows.compatibility.collecting import collect
 from workflows.compatibility.data import DATA_FILE, Compatibility, read_data, write_data
-from workflows.compatibility.document import CLIENTS_DOCUMENT, DOCUMENT, FINDINGS, clients_document, document
+from workflows.compatibility.document import DOCUMENT, FINDINGS, document
 from workflows.compatibility.finding_files import write_findings, write_pages
 from workflows.compatibility.names import read_names
 from workflows.oldest_versions.results import read_found

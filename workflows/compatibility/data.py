@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from clauses.catalogue import Level
+from clauses.catalogue import Level, Role
 from reports.command_line.suite_command import CannotWork
 
 DATA_SCHEMA_VERSION = 2
 DATA_FILE = "compatibility.json"
+PROXY_TO = "-to-"
+"""Stands in the id of a proxy before that of its upstream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,11 @@ class JudgedVersion:
     release: str
     role: str
     is_judged: bool
+
+    @property
+    def kind(self) -> str:
+        """What it is: a broker, a proxy or a client."""
+        return "proxy" if self.role == Role.BROKER and PROXY_TO in self.id else self.role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES
 from workflows.compatibility.data import Compatibility, Finding
 
-_COLUMNS = ("defect", "rule", "why it matters", "versions", "since", "fixed")
-"""Of a product that was judged in one version, the last three say nothing."""
+_COLUMNS = ("defect", "rule", "why it matters", "seen in", "state")
+"""Of a product that was judged in one version, the last two say nothing."""
 
 
 def product_page(data: Compatibility, product: str) -> str:
@@ -33,14 +33,14 @@ def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[st
     declared = [finding for finding in findings if finding.declared]
     yield f"# Defects of {markdown_text(family)}"
     yield (
-        f"Judged: {markdown_text(', '.join(releases))}. Each defect leads to its bytes, to what the rule demands and to how it is seen again. "
-        "A rule is a MUST unless it is marked. [All products](../../COMPATIBILITY.md)."
+        f"A {judged[0].kind}. Judged: {markdown_text(', '.join(releases))}. Each defect leads to its bytes, to what the rule demands and to how it is seen again. "
+        "A rule is a MUST unless it is marked; why it matters is that of the rule, with any product. [All products](../../COMPATIBILITY.md)."
     )
-    columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-3]
+    columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-2]
     if len(releases) > 1:
         yield (
-            "Numbers are those of the first version named. Since and fixed are empty where that is not known: "
-            "no neighbouring version was judged, or it breaks the same rule otherwise."
+            "The numbers in the words of a defect are those of the first version named. Its state is not known where no newer version was judged by its rule, "
+            "or where another defect breaks that."
         )
     if open_ones:
         yield _table(data, open_ones, columns)
@@ -58,7 +58,19 @@ def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
     versions = ", ".join(dict.fromkeys(releases[id_] for id_ in finding.broken))
     word = f"**{CRASHES}**: " if finding.crashes else ""
     title = f"{word}[{markdown_text(finding.title)}]({finding.id.partition('/')[2]}/README.md)"
-    return title, _rule(data, finding), _meaning(finding), versions, finding.since, finding.fixed
+    return title, _rule(data, finding), _meaning(finding), versions, _state(data, finding)
+
+
+def _state(data: Compatibility, finding: Finding) -> str:
+    """Return whether the newest version that was judged has it, and since when."""
+    newest = next(each.release for each in data.products if each.family == finding.family)
+    releases = {each.release for each in data.products if each.id in finding.broken}
+    state = "not known"
+    if finding.fixed:
+        state = f"fixed in {finding.fixed}"
+    elif newest in releases:
+        state = f"in the newest, {newest}"
+    return f"{state}; new in {finding.since}" if finding.since else state
 
 
 def _rule(data: Compatibility, finding: Finding) -> str:

@@ -23,12 +23,14 @@ class ReleaseLine:
         confluent: the number of the Confluent Platform that has it: "7.9".
         confluent_ends: the last day of the standard support of that.
         msk_ends: the last day on which Amazon MSK supports the line.
+        note: what an operator has to know besides versions of requests.
     """
 
     released: date | None = None
     confluent: str = ""
     confluent_ends: date | None = None
     msk_ends: date | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from workflows.documents.records_schema import records_schema
 from workflows.documents.reference_lists import allowed_outcomes, clause_list, command_reference
 from workflows.documents.specification import specification
 from workflows.documents.table_json_schema import table_schema
+from workflows.documents.upgrade_pages import upgrade_pages
 
 DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "docs/allowed-outcomes.md": allowed_outcomes,
@@ -26,6 +27,7 @@ DOCUMENTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "docs/records-schema.md": records_schema,
     "docs/specification.md": specification,
     "reports/exports/table_schema.json": table_schema,
+    **upgrade_pages(),
 }
 """What yields the parts of each document, which are joined by line ends."""
 REPOSITORY = Path(__file__).parents[2]

@@ -21,12 +21,12 @@ def write_document(folder: Path) -> None:
 
 
 def in_short(found: Oldest) -> str:
-    """Return the oldest version in a cell of a Markdown table: "≤ 2.0.2" if it need not be a limit of the broker."""
+    """Return the oldest version in a cell of a Markdown table, with a note if it need not be a limit of the broker."""
     if found.unclear:
         return "not certain"
     if found.works is None:
         return "none"
-    return markdown_text(f"{'' if found.is_exact else '≤ '}{found.works.name}")
+    return markdown_text(f"{found.works.name}{'' if found.is_exact else ', none older tried'}")
 
 
 def document_of(found: Sequence[Oldest]) -> Document:

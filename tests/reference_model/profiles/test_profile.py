@@ -16,6 +16,7 @@ from reference_model.profiles.listeners import PLAINTEXT
 from reference_model.profiles.profile import (
     APACHE_KAFKA,
     FOLDER,
+    KAFKA_CLUSTER,
     KIP_TEXT,
     KRAFT,
     NEWEST_RELEASE,
@@ -475,6 +476,13 @@ def test_record_of_a_release_has_the_quorum_of_the_registry(target: Target) -> N
 def test_another_implementation_is_judged_by_the_newest_release(target: str, implementation: str) -> None:
     found = profile_of_target(target, implementation, "1.0", listener=PLAINTEXT)
     assert found == profile_of(NEWEST_RELEASE)
+
+
+def test_cluster_can_do_what_its_first_broker_can() -> None:
+    """One in the middle of an upgrade is not judged by metrics that only the newer release has."""
+    found = profile_of_target("kafka-cluster-2.8.2-3.9.2", KAFKA_CLUSTER, "2.8.2", quorum=ZOOKEEPER, listener=PLAINTEXT)
+    assert found == profile_of("2.8.2", quorum=ZOOKEEPER)
+    assert not found.traits.deprecated_requests_counted
 
 
 def test_reference_broker_follows_the_text() -> None:
