@@ -38,14 +38,15 @@ def document_of(found: Sequence[Oldest]) -> Document:
         blocks=(
             Sentence(
                 "For operators: which version of a library still works with a release. "
-                f"A version works if {', '.join(TRIED[:-1])} and {TRIED[-1]} do, and if what is to be compressed is. The "
+                f"A version works if {', '.join(TRIED[:-1])} and {TRIED[-1]} do, and if records that the client compresses arrive compressed. The "
                 f"versions are those that the registry listed; of PyPI, those with a wheel for Python {OWN_PYTHON}. Between one that "
                 "fails and one that works it was searched by halving: that every version in between is like its neighbours "
                 "was not tried."
             ),
             Sentence(
-                "If none is older, or the one before cannot be driven, no limit of the broker was found: that is one of the "
-                "registry, of this machine's Python, Java, Go or Node.js, or of the suite's driver."
+                "If none is older, or the one before cannot be driven, the release has shown no limit: that one is of the "
+                "registry, of this machine's Python, Java, Go or Node.js, or of the suite's driver. If the one before fails "
+                "with an older release as well, the newer release is not the reason."
             ),
             TextTable(
                 columns=("library", "release", "oldest that works", "the one before", "tried", "measured"),
