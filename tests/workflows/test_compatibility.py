@@ -221,6 +221,24 @@ def test_what_could_not_be_judged_is_listed_by_its_reason(data: Compatibility) -
     assert f"{data.made.undecided} MUST cells, each a rule and a product, could not be judged" in text
 
 
+def test_rule_that_another_broken_rule_hides_is_listed_apart(data: Compatibility) -> None:
+    """The reason is the product's: a plain request fails already."""
+    (first, *_) = data.undecided or ()
+    hidden = replace(
+        first,
+        product="mybroker-2.0",
+        target="mybroker-2.0",
+        clause="A.hidden",
+        reason=f"it closed (judged by {MUST}); more",
+    )
+    other = replace(hidden, clause="A.other", reason="it closed (judged by A.rule-that-holds)")
+    made = replace(data.made, undecided=2)
+    text = document(replace(data, made=made, undecided=(hidden, other)))
+    assert "1 MUST cell, each a rule and a product, could not be judged, and 1 more because" in text
+    assert f"| mybroker-2.0 | {MUST} | 1: A.hidden |" in text
+    assert "| 1 | A.other of mybroker-2.0 | it closed \\(judged by A.rule-that-holds\\) |" in text
+
+
 def test_lines_have_the_numbers_of_vendors(data: Compatibility) -> None:
     """A line for which nothing is known has empty cells."""
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in document(data).splitlines()}

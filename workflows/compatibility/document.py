@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -28,6 +29,8 @@ MAX_BYTES = 30_000
 _MAX_NEW = 4
 _MAX_WORST = 100
 _MAX_NAMED = 6
+_JUDGED_BY = re.compile(r"\(judged by ([A-Z0-9]+[-.][\w.-]*\w)\)")
+"""In the reason of an example that says nothing about its own clause; see `assertions.errors.JudgedElsewhere`."""
 
 
 def document(data: Compatibility, oldest: Sequence[Oldest] = ()) -> str:
@@ -70,8 +73,10 @@ def _opening(data: Compatibility) -> Iterator[str]:
         f"{counted(number, 'version')} of {counted(families[kind], kind)}" for kind, number in kinds.items()
     )
     defects = sum(not finding.declared for finding in data.findings)
+    hidden = sum(bool(hiding_rule(data, each)) for each in data.undecided or ())
     yield (
-        f"{made.date}: {judged}. {counted(defects, 'defect')} found; {counted(made.undecided, 'MUST cell')}, each a rule and a product, could not be judged. "
+        f"{made.date}: {judged}. {counted(defects, 'defect')} found; {counted(made.undecided - hidden, 'MUST cell')}, each a rule and a product, could not be judged"
+        f"{f', and {hidden} more because the product breaks another rule first' if hidden else ''}. "
         "See also: [what a client meets with a release](#which-client-works-with-which-release), [what an upgrade changes](#the-lines-of-apache-kafka)."
     )
     yield (
@@ -219,15 +224,36 @@ def _undecided(data: Compatibility) -> Iterator[str]:
     if not data.undecided:
         yield "Every MUST rule that applies to a product was judged."
         return
-    yield "MUST rules without a verdict, by the reason."
+    hiding = {each: hiding_rule(data, each) for each in data.undecided}
     by_reason: dict[str, list[str]] = {}
-    for each in data.undecided:
-        by_reason.setdefault(each.reason, []).append(_cell_name(each))
-    rows = (
-        (str(len(cells)), markdown_text(some_of(cells, _MAX_NAMED)), markdown_text(reason))
-        for reason, cells in by_reason.items()
-    )
-    yield "\n".join(markdown_table(("number", "rule and product", "reason"), rows))
+    hidden: dict[tuple[str, str], list[str]] = {}
+    for each, rule in hiding.items():
+        if rule:
+            hidden.setdefault((each.product, rule), []).append(each.clause)
+        else:
+            by_reason.setdefault(each.reason, []).append(_cell_name(each))
+    if by_reason:
+        yield "MUST rules without a verdict, by the reason:"
+        rows = (
+            (str(len(cells)), markdown_text(some_of(cells, _MAX_NAMED)), markdown_text(reason))
+            for reason, cells in by_reason.items()
+        )
+        yield "\n".join(markdown_table(("number", "rule and product", "reason"), rows))
+    if hidden:
+        yield "MUST rules that a product breaks too early for a verdict: a plain request fails already, by the rule named first, so that its odd variants show nothing more:"
+        hidden_rows = (
+            (markdown_text(product), rule, f"{len(rules)}: {', '.join(rules)}")
+            for (product, rule), rules in hidden.items()
+        )
+        yield "\n".join(markdown_table(("product", "broken rule", "rules that it hides"), hidden_rows))
+
+
+def hiding_rule(data: Compatibility, cell: Undecided) -> str:
+    """Return the rule that a product breaks already with a plain request, so that a cell shows nothing; else empty."""
+    for rule in _JUDGED_BY.findall(cell.reason):
+        if any(rule in finding.broken.get(cell.product, ()) for finding in data.findings):
+            return str(rule)
+    return ""
 
 
 def _cell_name(cell: Undecided) -> str:
