@@ -131,7 +131,8 @@ def replay(
     FILE is a folder failures/SIGNATURE of a run, or a file in it; several are judged one after the other. A broker gets
     the same requests again, a client the same script. VECTOR is the id of a play in vectors/plays.json, which --client
     or --client-cmd plays to a client; `vectors run` judges a broker by vectors. The exit status is 1 if one still
-    fails, otherwise 10 if one cannot be judged, and 0 if none fails. What failed nothing in its run fails nothing here.
+    fails, otherwise 10 if one cannot be judged, and 0 if none fails. A note, such as an operation that is only
+    unsupported, fails nothing.
     """
     options = ReplayOptions(
         listeners=_given_listeners(bootstrap_server, command_config),
@@ -255,8 +256,8 @@ def found_again(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]
     too_slow = _too_slow(judged) if evidence_of(error) is ShownBy.TIME else ""
     if too_slow:
         return f"inconclusive: {seen}\nonly time shows it, and {too_slow}", ExitStatus.HARNESS_ERROR
-    if failure.verdict == Verdict.INFORMATIONAL:
-        return f"still differs: {seen}\nas in its run, that fails nothing", 0
+    if isinstance(error, Unjudged):
+        return f"still differs: {seen}\nthat fails nothing, as no source says how to judge it", 0
     return f"still fails: {seen}", 1
 
 

@@ -287,9 +287,10 @@ def stored_candidates() -> Iterator[Candidate]:
 
 
 def sentence_of_outcomes(steps: Sequence[VectorStep]) -> str:
-    """Return the statement of the clause that says what becomes of a vector's oddest frame: one that is not served."""
+    """Return the statement of the clause of a vector's first outcome that is another one than the table, if any is."""
     clauses = [each.by_version[-1][0].clause for step in steps for each in step.expected if each.by_version[-1]]
-    return catalogue()[next((each for each in clauses if each != SAME_TABLE_AT_EVERY_VERSION), clauses[0])].statement
+    other = next((each for each in clauses if each != SAME_TABLE_AT_EVERY_VERSION), SAME_TABLE_AT_EVERY_VERSION)
+    return catalogue()[other].statement
 
 
 def candidate_of_bytes(clause: str, sentence: str, data: bytes) -> Candidate | None:

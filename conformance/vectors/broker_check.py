@@ -252,14 +252,12 @@ class BrokerCheck:
             if not must_close or stream.is_over():
                 return None
         own = catalogue()[outcomes[0].clause]
-        # A frame that a vector about other clauses has as well says nothing about these.
-        is_beside = own.id not in vector.clauses and not vector.is_single_request
-        is_pinned = own.level is Level.PIN and (is_beside or keeps_the_least(exchange, outcomes))
-        clause = own.id if is_pinned else vector.clauses[0]
+        is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
+        is_own = is_pinned or _is_next_to_its_own(own.id, vector)
         return Disagreement(
             vector=vector.id,
-            clause=clause,
-            level=Level.PIN if is_pinned else vector.level,
+            clause=own.id if is_own else vector.clauses[0],
+            level=own.level if is_own else vector.level,
             sentence=what_differs(exchange, outcomes, agreement, stays_open=matched is not None),
             sent=exchange.request.data,
             received=exchange.received,
@@ -285,6 +283,12 @@ class BrokerCheck:
                 received=exchange.received,
             )
         return None
+
+
+def _is_next_to_its_own(clause: str, vector: BrokerVector) -> bool:
+    """Return whether a frame whose outcome is a clause's only stands next to another one, which the vector is about."""
+    outcomes = (each for step in vector.steps for expected in step.expected for each in expected.by_version[-1])
+    return clause not in vector.clauses and any(each.clause in vector.clauses for each in outcomes)
 
 
 def _needs_listed(step: VectorStep, expected: Expectation) -> bool | None:

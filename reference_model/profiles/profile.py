@@ -377,12 +377,13 @@ def profile_of_target(
         ProfileError: a trait has no value for the release.
         ValueError: the release does not begin with a number.
     """
-    if implementation not in (*IMPLEMENTATIONS_WITH_PROFILE, KAFKA_CLUSTER):
+    has_own = implementation in (*IMPLEMENTATIONS_WITH_PROFILE, KAFKA_CLUSTER)
+    if not has_own:
         release = NEWEST_RELEASE
     elif quorum is None and target.endswith(f"-{ZOOKEEPER}"):
         quorum = ZOOKEEPER
     own = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
-    level = level_in(target) if implementation in IMPLEMENTATIONS_WITH_PROFILE else ""
+    level = level_in(target) if has_own else ""
     return profile_of(release, quorum=quorum, listener=listener, follows=follows or own, level=level)
 
 

@@ -38,8 +38,8 @@ class GridRun:
         cpus: the number of its processors.
         load_at_start: processes that wanted to run when it began; None if it was not recorded.
         highest_load: the most of them that was seen.
-        clause_set: the frozen set of clauses that it judged by, or `next`; None if it was not recorded, and everything
-            counted.
+        clause_set: the frozen set of clauses that it judged by, or `next` if everything counted; None if it was not
+            recorded.
     """
 
     KEY: ClassVar[Sequence[str]] = ("run_id",)

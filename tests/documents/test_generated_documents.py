@@ -21,6 +21,7 @@ from wire.read_only import READ_ONLY, ReadOnlyApi
 from workflows.documents.__main__ import DOCUMENTS, document
 from workflows.documents.reference_lists import VARIABLES
 from workflows.documents.screenshots import GRID, NAVIGATION, SAMPLE, pictures
+from workflows.documents.upgrade_pages import upgrade_pages
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -28,6 +29,12 @@ def test_document_is_current(name: str) -> None:
     """Writing it again with `python -m workflows.documents` changes nothing; the diff shows a lost clause, for
     example."""
     assert (REPOSITORY / name).read_text(encoding="utf-8") == document(name)
+
+
+def test_no_page_of_an_upgrade_is_left_over() -> None:
+    """With a new release of Kafka the pages have other names."""
+    written = {f"docs/upgrades/{path.name}" for path in (REPOSITORY / "docs" / "upgrades").iterdir()}
+    assert written == {*upgrade_pages()}
 
 
 @pytest.mark.parametrize("table", RECORDED_COLUMNS)

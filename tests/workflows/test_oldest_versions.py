@@ -212,5 +212,5 @@ def test_short_table_marks_what_is_no_limit_of_the_broker() -> None:
         searched(9, 9),
         replace(limited, untried=2),
     ]
-    more = ", none older tried"
+    more = " or older"
     assert list(map(in_short, rows)) == ["3", f"3{more}", f"0{more}", "not certain", "none", f"3{more}"]

@@ -166,22 +166,25 @@ def test_every_variable_of_the_action_is_an_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "outcome", "shown"),
+    ("written", "run", "outcome", "shown"),
     [
-        ("::error title=A%3A b::c\n", "failure", "::error title=A%3A b::c\n"),
-        ("", "success", ""),
-        (None, "success", ""),
-        (None, "failure", "::error title=Kafka conformance::Nothing was judged."),
+        ("::error title=A%3A b::c\n", "runs/1", "failure", "::error title=A%3A b::c\n"),
+        ("", "runs/1", "success", ""),
+        (None, "", "success", ""),
+        (None, "", "failure", "::error title=Kafka conformance::Nothing was judged."),
+        (None, "runs/1", "failure", "::error title=Kafka conformance::The run did not end."),
     ],
-    ids=["failures", "conforms", "cancelled-later", "nothing-judged"],
+    ids=["failures", "conforms", "cancelled-later", "nothing-judged", "cut-off"],
 )
-def test_a_job_that_fails_has_an_annotation(tmp_path: Path, written: str | None, outcome: str, shown: str) -> None:
+def test_a_job_that_fails_has_an_annotation(
+    tmp_path: Path, written: str | None, run: str, outcome: str, shown: str
+) -> None:
     """Also if nothing was judged, so that there is no run of which errors could be told."""
     content = read(REPOSITORY / "action.yml")
     (script,) = (step["run"] for step in content["runs"]["steps"] if step.get("name") == "Annotate")
     file = tmp_path / "annotations"
     file.write_text(written or "")
-    environment = {"OUTCOME": outcome, "ANNOTATIONS": "" if written is None else str(file)}
+    environment = {"OUTCOME": outcome, "RUN": run, "ANNOTATIONS": "" if written is None else str(file)}
     printed = subprocess.run(["bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert printed.stdout.startswith(shown)
     assert bool(printed.stdout) == bool(shown)

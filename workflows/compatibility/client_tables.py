@@ -1,4 +1,7 @@
-"""Tables of what works with which release: the oldest versions of libraries, and the operations of clients."""
+"""Tables of what works with which release.
+
+That is the oldest versions of libraries, and the operations of clients.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,21 @@ from reference_model.profiles.profile import release_order
 from reports.wording.escaping import markdown_text
 from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import some_of
-from workflows.compatibility.data import Compatibility, TriedClient, is_dotted
+from workflows.compatibility.data import (
+    BROKEN,
+    UNJUDGED,
+    UNSUPPORTED,
+    WORKS,
+    Compatibility,
+    TriedClient,
+    is_dotted,
+)
 from workflows.oldest_versions.document import DOCUMENT as OLDEST_VERSIONS
 from workflows.oldest_versions.document import in_short
 from workflows.oldest_versions.limits import limits_of
 from workflows.oldest_versions.results import TRIED, Oldest
 
 CLIENTS_DOCUMENT = "clients-with-releases.md"
-WORKS, UNSUPPORTED, BROKEN, UNJUDGED = "✓–✕?"
 _MAX_NAMED = 2
 _SYMBOLS = (
     f"{BROKEN} stands for one that hangs, ends with an error that does not say what the broker lacks, or sends what the broker does not list; "
@@ -42,30 +52,31 @@ def client_sections(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[s
 
 def _oldest_versions(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[str]:
     releases = sorted({_release(each) for each in oldest}, key=release_order)
-    limits = limits_of(oldest, *(f"apache-kafka-{each}" for each in (releases[-1], releases[0])))
+    limits = limits_of([each for each in oldest if _release(each) == releases[-1]], oldest)
     searched = {each.library for each in oldest}
     others = sorted({each.family for each in data.products if each.role == "client"} - searched, key=str.lower)
     lines = [
-        f"**Fails with {releases[-1]}**: {'; '.join(limits.breaking) or 'no version that was tried'}. Apache Kafka supports no Java client before 2.1 "
+        f"**Fails with {releases[-1]}**: {'; '.join(limits.failing) or 'no version that was tried'}. Apache Kafka supports no Java client before 2.1 "
         "with 4.0 and newer (KIP-896)."
     ]
-    if limits.elsewhere:
-        lines.append(f"**Fails with {releases[0]} as well**: {'; '.join(limits.elsewhere)}.")
-    if limits.not_found:
-        lines.append(
-            f"**No limit found**, the oldest version that can be tried here works: {', '.join(limits.not_found)}."
-        )
+    for words, found in (
+        ("Fails with an older release as well, so that this one is not the reason", limits.elsewhere),
+        ("No limit found, the oldest version that can be tried here works", limits.not_found),
+        ("Not certain", limits.unclear),
+    ):
+        if found:
+            lines.append(f"**{words}**: {'; '.join(map(markdown_text, found))}.")
     if others:
         lines.append(f"**Not searched**: {', '.join(map(markdown_text, others))}.")
     yield "\n".join(f"- {line}" for line in lines)
     yield (
-        f"The oldest version of each library that works ({_measured(oldest)}): {', '.join(TRIED[:-1])} and {TRIED[-1]} do. Versions between two that were tried were not. "
+        f"The oldest version of each library that works ({_measured(oldest)}): {', '.join(TRIED[:-1])} and {TRIED[-1]} do, as far as the suite's driver has them. Versions between two that were tried were not. "
         f"Empty: not searched. [All versions that were tried, and their errors]({OLDEST_VERSIONS})."
     )
     rows = []
     for library in sorted(searched, key=str.lower):
-        found = {_release(each): in_short(each) for each in oldest if each.library == library}
-        rows.append((markdown_text(library), *(found.get(each, "") for each in releases)))
+        cells = {_release(each): in_short(each) for each in oldest if each.library == library}
+        rows.append((markdown_text(library), *(cells.get(each, "") for each in releases)))
     yield "\n".join(markdown_table(("library", *releases), rows))
 
 

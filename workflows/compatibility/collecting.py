@@ -29,6 +29,10 @@ from reports.tables.target_names import implementation_name
 from reports.wording.escaping import one_line
 from upgrade.planning.release_names import ends_named
 from workflows.compatibility.data import (
+    BROKEN,
+    UNJUDGED,
+    UNSUPPORTED,
+    WORKS,
     Compatibility,
     Finding,
     JudgedVersion,
@@ -42,11 +46,11 @@ from workflows.compatibility.names import FindingIdentity, FindingName, named
 from workflows.compatibility.scripts import PLAYER, SENDER
 
 SYMBOLS = {
-    Verdict.CONFORMS: "✓",
-    Verdict.INFORMATIONAL: "–",
-    Verdict.VIOLATES: "✕",
-    Verdict.FLAKY: "✕",
-    Verdict.INCONCLUSIVE: "?",
+    Verdict.CONFORMS: WORKS,
+    Verdict.INFORMATIONAL: UNSUPPORTED,
+    Verdict.VIOLATES: BROKEN,
+    Verdict.FLAKY: BROKEN,
+    Verdict.INCONCLUSIVE: UNJUDGED,
 }
 """The symbols of operations; one that cannot be tried, or was not, has a space."""
 NOT_TRIED = " "

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from clauses.catalogue import Level, Role
+from fixtures.registry.targets import PROXY_TO
 from reports.command_line.suite_command import CannotWork
 
 DATA_SCHEMA_VERSION = 2
 DATA_FILE = "compatibility.json"
-PROXY_TO = "-to-"
-"""Stands in the id of a proxy before that of its upstream."""
+WORKS, UNSUPPORTED, BROKEN, UNJUDGED = "✓–✕?"
+"""The symbols of operations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,12 @@ class JudgedVersion:
     @property
     def kind(self) -> str:
         """What it is: a broker, a proxy or a client."""
-        return "proxy" if self.role == Role.BROKER and PROXY_TO in self.id else self.role
+        return "proxy" if self.upstream else self.role
+
+    @property
+    def upstream(self) -> str:
+        """The target in front of which a proxy was judged; empty for anything else."""
+        return self.id.partition(PROXY_TO)[2] if self.role == Role.BROKER else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

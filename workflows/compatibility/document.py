@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
@@ -67,17 +66,19 @@ def families_of(data: Compatibility) -> Mapping[str, Sequence[JudgedVersion]]:
 
 def _opening(data: Compatibility) -> Iterator[str]:
     made = data.made
-    kinds = Counter(product.kind for product in data.products)
-    families = {kind: len({each.family for each in data.products if each.kind == kind}) for kind in kinds}
+    versions = {(each.kind, each.family, each.release) for each in data.products}
+    families = {(kind, family) for kind, family, _ in versions}
     judged = ", ".join(
-        f"{counted(number, 'version')} of {counted(families[kind], kind)}" for kind, number in kinds.items()
+        f"{counted(sum(each[0] == kind for each in versions), 'version')} of "
+        f"{counted(sum(each[0] == kind for each in families), kind)}"
+        for kind in dict.fromkeys(each.kind for each in data.products)
     )
     defects = sum(not finding.declared for finding in data.findings)
     hidden = sum(bool(hiding_rule(data, each)) for each in data.undecided or ())
     yield (
-        f"{made.date}: {judged}. {counted(defects, 'defect')} found; {counted(made.undecided - hidden, 'MUST cell')}, each a rule and a product, could not be judged"
+        f"{made.date}: {judged}. {counted(defects, 'defect')} found; {counted(made.undecided - hidden, 'time')} a MUST rule could not be judged for a product"
         f"{f', and {hidden} more because the product breaks another rule first' if hidden else ''}. "
-        "See also: [what a client meets with a release](#which-client-works-with-which-release), [what an upgrade changes](#the-lines-of-apache-kafka)."
+        "See also: [which client works with which release](#which-client-works-with-which-release), [what an upgrade changes](#the-lines-of-apache-kafka)."
     )
     yield (
         "A **defect** is one cause. It breaks one or more **rules**, which say MUST or SHOULD ([all rules](clauses.md)). Each product leads to its defects, "
@@ -147,6 +148,8 @@ def _products(data: Compatibility) -> Iterator[str]:
 
 def _unjudged(data: Compatibility, version: JudgedVersion) -> str:
     reason = next((each.reason for each in data.undecided or () if each.product == version.id), "no rule applies to it")
+    if data.undecided is None:
+        reason = "the reason was not recorded"
     return f"{version.family} {version.release} ({markdown_text(reason)})"
 
 
@@ -195,7 +198,7 @@ def _lines(data: Compatibility, known: ReleaseLines) -> Iterator[str]:
     yield (
         "What clients lose and get with each line, compared with the line below it, and the rules whose verdict changes; a rule that becomes broken is declared, with its reason, on "
         "[the page of Apache Kafka](findings/apache-kafka/README.md). For an upgrade over several lines: "
-        + ", ".join(f"[{name}](upgrades/{file})" for file, name in UPGRADE_PAGES.items())
+        + ", ".join(f"[{name}](upgrades/{file})" for name, file in UPGRADE_PAGES.items())
         + ", or `kafka-conformance upgrade OLD NEW`. From 3.3 on the suite runs releases with KRaft, before that with ZooKeeper."
     )
     yield (
@@ -219,7 +222,7 @@ def _day(day: date | None) -> str:
 
 def _undecided(data: Compatibility) -> Iterator[str]:
     if data.undecided is None:
-        yield f"{counted(data.made.undecided, 'MUST cell')}; these runs did not record which."
+        yield f"{counted(data.made.undecided, 'time')}; these runs did not record which rules."
         return
     if not data.undecided:
         yield "Every MUST rule that applies to a product was judged."
@@ -240,7 +243,7 @@ def _undecided(data: Compatibility) -> Iterator[str]:
         )
         yield "\n".join(markdown_table(("number", "rule and product", "reason"), rows))
     if hidden:
-        yield "MUST rules that a product breaks too early for a verdict: a plain request fails already, by the rule named first, so that its odd variants show nothing more:"
+        yield "The product breaks another rule first (second column), so the same requests show nothing about these MUST rules:"
         hidden_rows = (
             (markdown_text(product), rule, f"{len(rules)}: {', '.join(rules)}")
             for (product, rule), rules in hidden.items()
@@ -249,7 +252,7 @@ def _undecided(data: Compatibility) -> Iterator[str]:
 
 
 def hiding_rule(data: Compatibility, cell: Undecided) -> str:
-    """Return the rule that a product breaks already with a plain request, so that a cell shows nothing; else empty."""
+    """Return the rule that a product breaks first, so that a cell shows nothing about its own; else empty."""
     for rule in _JUDGED_BY.findall(cell.reason):
         if any(rule in finding.broken.get(cell.product, ()) for finding in data.findings):
             return str(rule)

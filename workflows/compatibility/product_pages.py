@@ -8,10 +8,10 @@ from clauses.catalogue import catalogue
 from reports.wording.escaping import markdown_text
 from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES
-from workflows.compatibility.data import Compatibility, Finding
+from workflows.compatibility.data import Compatibility, Finding, JudgedVersion
 
 _COLUMNS = ("defect", "rule", "why it matters", "seen in", "state")
-"""Of a product that was judged in one version, the last two say nothing."""
+"""Of a product that was judged in one version, the last two say nothing; but a proxy is seen before its upstreams."""
 
 
 def product_page(data: Compatibility, product: str) -> str:
@@ -27,20 +27,20 @@ def product_page(data: Compatibility, product: str) -> str:
 
 def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[str]:
     family = findings[0].family
-    judged = [each for each in data.products if each.family == family]
+    judged = [each for each in data.products if each.family == family and each.is_judged]
     releases = list(dict.fromkeys(each.release for each in judged))
     open_ones = [finding for finding in findings if not finding.declared]
     declared = [finding for finding in findings if finding.declared]
     yield f"# Defects of {markdown_text(family)}"
     yield (
-        f"A {judged[0].kind}. Judged: {markdown_text(', '.join(releases))}. Each defect leads to its bytes, to what the rule demands and to how it is seen again. "
-        "A rule is a MUST unless it is marked; why it matters is that of the rule, with any product. [All products](../../COMPATIBILITY.md)."
+        f"A {judged[0].kind}. Judged: {markdown_text(', '.join(releases))}{_upstreams(judged)}. Each defect leads to its bytes, to what the rule demands and to how it is seen again. "
+        "A rule is a MUST unless it is marked. “Why it matters” is about the rule, not about this product. [All products](../../COMPATIBILITY.md)."
     )
-    columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-2]
+    columns = _COLUMNS if len(releases) > 1 else _COLUMNS[:-1] if judged[0].upstream else _COLUMNS[:-2]
     if len(releases) > 1:
         yield (
-            "The numbers in the words of a defect are those of the first version named. Its state is not known where no newer version was judged by its rule, "
-            "or where another defect breaks that."
+            "The numbers in the words of a defect are those of the first version named. Its state is not known if the next version was not judged by all of its rules, "
+            "or breaks one of them in another way."
         )
     if open_ones:
         yield _table(data, open_ones, columns)
@@ -49,13 +49,18 @@ def _paragraphs(data: Compatibility, findings: Sequence[Finding]) -> Iterator[st
         yield _table(data, declared, columns)
 
 
+def _upstreams(judged: Sequence[JudgedVersion]) -> str:
+    upstreams = ", ".join(each.upstream for each in judged if each.upstream)
+    return f", before {markdown_text(upstreams)}" if upstreams else ""
+
+
 def _table(data: Compatibility, findings: Sequence[Finding], columns: Sequence[str]) -> str:
     return "\n".join(markdown_table(columns, (_row(data, finding)[: len(columns)] for finding in findings)))
 
 
 def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
-    releases = {product.id: product.release for product in data.products}
-    versions = ", ".join(dict.fromkeys(releases[id_] for id_ in finding.broken))
+    seen = {product.id: product.upstream or product.release for product in data.products}
+    versions = ", ".join(dict.fromkeys(seen[id_] for id_ in finding.broken))
     word = f"**{CRASHES}**: " if finding.crashes else ""
     title = f"{word}[{markdown_text(finding.title)}]({finding.id.partition('/')[2]}/README.md)"
     return title, _rule(data, finding), _meaning(finding), versions, _state(data, finding)
@@ -63,7 +68,7 @@ def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
 
 def _state(data: Compatibility, finding: Finding) -> str:
     """Return whether the newest version that was judged has it, and since when."""
-    newest = next(each.release for each in data.products if each.family == finding.family)
+    newest = next(each.release for each in data.products if each.family == finding.family and each.is_judged)
     releases = {each.release for each in data.products if each.id in finding.broken}
     state = "not known"
     if finding.fixed:

@@ -25,7 +25,10 @@ UPGRADE_PAGES: Mapping[str, str] = {f"{before} to {after}": _file(before, after)
 
 def upgrade_page(before: str, after: str) -> Iterable[str]:
     """Yield the page of an upgrade from one release to another, by the recorded tables."""
-    return [markdown(upgrade_report(upgrade_between(*ends_named(before, after), None, ())))]
+    yield markdown(upgrade_report(upgrade_between(*ends_named(before, after))))
+    if LAST_WITH_ZOOKEEPER in (before, after):
+        whole = next(_file(old, new) for old, new in UPGRADES if LAST_WITH_ZOOKEEPER not in (old, new))
+        yield f"4.0 and newer do not run with ZooKeeper: a cluster that has it migrates to KRaft while it runs 3.9, see [the way]({whole}#on-the-way).\n"
 
 
 def upgrade_pages() -> Mapping[str, Callable[[], Iterable[str]]]:

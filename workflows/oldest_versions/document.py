@@ -26,7 +26,7 @@ def in_short(found: Oldest) -> str:
         return "not certain"
     if found.works is None:
         return "none"
-    return markdown_text(f"{found.works.name}{'' if found.is_exact else ', none older tried'}")
+    return markdown_text(f"{found.works.name}{'' if found.is_exact else ' or older'}")
 
 
 def document_of(found: Sequence[Oldest]) -> Document:
@@ -44,7 +44,7 @@ def document_of(found: Sequence[Oldest]) -> Document:
                 "was not tried."
             ),
             Sentence(
-                "If none is older, or the one before cannot be driven, the release has shown no limit: that one is of the "
+                "If none is older, or the one before cannot be driven, then the limit is not the release's, but that of the "
                 "registry, of this machine's Python, Java, Go or Node.js, or of the suite's driver. If the one before fails "
                 "with an older release as well, the newer release is not the reason."
             ),

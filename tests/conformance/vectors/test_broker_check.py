@@ -71,6 +71,41 @@ def test_a_defect_is_caught_with_its_clause(defect: str, given: BrokerVector, cl
     assert found.clause == clause
 
 
+def named(digits: str) -> BrokerVector:
+    return next(each for each in load_vectors().of_brokers() if each.id.endswith(digits))
+
+
+@pytest.mark.parametrize(
+    ("defect", "digits", "clause", "level"),
+    [
+        pytest.param(
+            "metadata-is-served-before-authentication",
+            "f34996",
+            "PROTOCOL.nothing-served-before-authentication",
+            Level.MUST,
+            id="only-frame",
+        ),
+        pytest.param(
+            "small-negative-sizes-are-skipped", "24b28b", "PROTOCOL.negative-size-refused", Level.PIN, id="next-to-it"
+        ),
+        pytest.param(
+            "v0-after-another-api-has-no-table",
+            "c0b8e6",
+            "KIP-35.same-table-at-every-version",
+            Level.MUST,
+            id="next-to-another-must",
+        ),
+    ],
+)
+def test_a_frame_next_to_that_of_a_vector_is_judged_by_its_own_clause(
+    defect: str, digits: str, clause: str, level: Level
+) -> None:
+    """A vector whose only frame has an outcome that is pinned is about its own clause all the same."""
+    found = BrokerCheck(broker_in_memory(defect)).check(named(digits))
+    assert found is not None
+    assert (found.clause, found.level) == (clause, level)
+
+
 def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> None:
     (expected, _) = vector(probe_request(4).data + SENTINEL).steps[0].expected
     codes = [[int(each.error_code) for each in expected.outcomes(newest)] for newest in range(6)]
