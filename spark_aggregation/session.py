@@ -90,6 +90,9 @@ _SETTINGS = {
 }
 _LOCAL_SETTINGS = {
     "spark.master": "local[*]",
+    # 79 standard runs with 490,000 examples did not fit into Spark's default heap of 1 GB: "There is not enough memory
+    # to build hash map".
+    "spark.driver.memory": "2g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     # Shuffles move one row per file, and tables of thousands of rows. With 200 partitions they would spend seconds on

@@ -23,6 +23,12 @@ def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
 
 
+def test_heap_holds_a_night_of_standard_runs(spark: SparkSession) -> None:
+    """The default of Spark did not; the collector keeps a part of it for itself."""
+    assert spark.sparkContext._jvm is not None
+    assert spark.sparkContext._jvm.java.lang.Runtime.getRuntime().maxMemory() > 1.8 * 2**30
+
+
 @pytest.mark.parametrize(
     ("runs", "partitions"),
     [
