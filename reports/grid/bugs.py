@@ -41,6 +41,7 @@ _SYMPTOMS = (
 HANGS = "the operation neither succeeds nor fails: it hangs"
 _WORKS_NOT = "the client does not work"
 """Says so little that only failures of one rule may have one cause."""
+_ENDED = re.compile(r"(?:\S+ ended while it was judged: )?(?P<how>\w+ ended [^;]+); last lines of .*", re.DOTALL)
 _LISTED = re.compile(r"(?P<names>[A-Z]\w+ v[-\dv]+(?:, [A-Z]\w+ v[-\dv]+)*): (?P<symptom>.+)")
 _MAX_NAMES = 3
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -213,6 +214,11 @@ def _key_and_version(data: str) -> tuple[bytes, bytes]:
     return both[:2], both[2:]
 
 
+def without_log(message: str) -> str:
+    """Return what is said of a broker that ended, without its name and its last lines: "broker ended by SIGSEGV"."""
+    return _ENDED.sub(r"\g<how>", message)
+
+
 def title_of(alike: Sequence[Evidence], shown: Evidence | None = None) -> str:
     """Return the title of a bug.
 
@@ -231,7 +237,7 @@ def title_of(alike: Sequence[Evidence], shown: Evidence | None = None) -> str:
 
 
 def _title_of_failure(first: Evidence) -> str:
-    message = first.message
+    message = without_log(first.message)
     listed = _LISTED.fullmatch(message)
     if listed:
         names = _shown_first(listed["names"].split(", "), first)

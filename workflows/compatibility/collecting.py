@@ -15,7 +15,7 @@ from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
 from reference_model.profiles.version_tables import RequestKind
-from reports.grid.bugs import Bug, Evidence, bugs_of, title_of
+from reports.grid.bugs import Bug, Evidence, bugs_of, title_of, without_log
 from reports.grid.grid_view import FoldedGrid, reason_text
 from reports.grid.history_tables import failures_by_run, stored_facts
 from reports.grid.products import Product, evidence_of, library_in, library_of, products_of
@@ -138,7 +138,7 @@ def _undecided(products: Sequence[Product]) -> Iterator[Undecided]:
                     product=product.id,
                     clause=own.clause.clause,
                     target=own.cell.target,
-                    reason=one_line(reason_text(own.cell.worst) or "no run judged it"),
+                    reason=one_line(without_log(reason_text(own.cell.worst)) or "no run judged it"),
                 )
 
 

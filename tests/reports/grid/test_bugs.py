@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reports.grid.bugs import Evidence, bugs_of, request_of, symptom_of
+from reports.grid.bugs import Evidence, bugs_of, request_of, symptom_of, without_log
 from reports.grid.grid_view import TargetColumn
 from reports.tables.cell_rows import GridClause
 from reports.tables.failure_rows import KeptFailure
@@ -158,3 +158,15 @@ def test_failure_that_says_little_names_its_rule() -> None:
     assert [bug.title for bug in bugs_of(evidence)] == [
         f"T{sentence[1:]}, where “{name}” is judged" for name in ("C.a", "C.b")
     ]
+
+
+def test_log_of_a_broker_that_ended_is_no_part_of_a_title() -> None:
+    """It has ports and times, and begins with the words in which the suite quotes it."""
+    said = "mock-2.16.0 ended while it was judged: broker ended by SIGSEGV; last lines of broker.out:"
+    assert without_log(f"this request crashes the target: {said}") == (
+        "this request crashes the target: broker ended by SIGSEGV"
+    )
+    assert without_log(f"BrokerGone: requesting Fetch v1: {said}\n%3|1796107400.867|MOCK") == (
+        "BrokerGone: requesting Fetch v1: broker ended by SIGSEGV"
+    )
+    assert without_log("the target closed the connection") == "the target closed the connection"
