@@ -215,7 +215,7 @@ def _key_and_version(data: str) -> tuple[bytes, bytes]:
 
 
 def without_log(message: str) -> str:
-    """Return what is said of a broker that ended, without its name and its last lines: "broker ended by SIGSEGV"."""
+    """Return how a broker ended, without its name and its last lines: "broker ended by SIGSEGV"."""
     return _ENDED.sub(r"\g<how>", message)
 
 

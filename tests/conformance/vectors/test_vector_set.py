@@ -83,7 +83,7 @@ def test_the_plays_of_published_findings_are_in_the_set() -> None:
     [
         ("nafka/KIP-35.v0-always-served-1", "KIP-35.v0-always-served-a7074f"),
         ("tansu/KIP-482.unknown-tags-ignored-1", "KIP-482.unknown-tags-ignored-fd865b"),
-        ("franz-go/KIP-35.client-falls-back-on-35-1", "KIP-35.client-falls-back-on-35-148e79"),
+        ("franz-go/KIP-35.client-falls-back-on-35-1", "KIP-35.client-falls-back-on-35-1138a3"),
     ],
 )
 def test_a_found_failure_becomes_a_vector(finding: str, vector: str) -> None:
@@ -93,7 +93,7 @@ def test_a_found_failure_becomes_a_vector(finding: str, vector: str) -> None:
 
 
 def test_a_failure_that_changes_a_broker_becomes_none() -> None:
-    inputs = inputs_of(read_failure(FINDINGS / "tansu" / "PROTOCOL.no-response-to-acks-0-1"))
+    inputs = inputs_of(read_failure(FINDINGS / "tansu" / "PROTOCOL.no-response-to-acks-0-2"))
     assert (inputs.candidates, inputs.plays) == ([], [])
 
 
