@@ -350,6 +350,5 @@ def brokers_of_the_future() -> st.SearchStrategy[Script]:
         supported_features=features(),
         finalized_features=finalized,
         finalized_features_epoch=st.just(-1) | st.integers(0, 2**40),
-        throttle_time_ms=st.sampled_from((0, 1)),
     )
     return answers.map(lambda answer: one_node(answer, timeout_ms=SUCCESS_MS))

@@ -147,8 +147,14 @@ def _chosen(broker: Broker, drawn: TaggedHeader) -> Item:
     return items[drawn.place % len(items)]
 
 
-def send_tagged(broker: Broker, drawn: TaggedHeader) -> Exchange:
-    """Send a request in a flexible version, after ApiVersions, with the drawn tag section in its header."""
+def send_tagged(broker: Broker, drawn: TaggedHeader, *, broken: str = "") -> Exchange:
+    """Send a request in a flexible version, after ApiVersions, with the drawn tag section in its header.
+
+    Args:
+        broker: the target.
+        drawn: the request.
+        broken: what is wrong with the section; empty if nothing is.
+    """
     item = _chosen(broker, drawn)
     api = api_of(item)
     request = encode_request(
@@ -156,6 +162,7 @@ def send_tagged(broker: Broker, drawn: TaggedHeader) -> Exchange:
         minimal_body(api, item.api_version),
         layout=api.layout(item.api_version),
         raw_header={TAG_SECTION: drawn.section},
+        broken=broken,
     )
     with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
         payload_of(connection.converse([probe_request(broker.readable_version)])[0])

@@ -23,7 +23,12 @@ from contextlib import suppress
 from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
-from conformance.assertions.clause_ids import EPOCH_MONOTONE, MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.clause_ids import (
+    EPOCH_MONOTONE,
+    EVERY_ADVERTISED_VERSION_SERVED,
+    MALFORMED_HURTS_NOBODY,
+    WELL_FORMED_NEVER_CLOSED,
+)
 from conformance.assertions.epochs import EpochFell, assert_epoch_never_fell
 from conformance.assertions.errors import TargetEnded, crash_in_words
 from conformance.assertions.features import lists_features
@@ -33,6 +38,7 @@ from fixtures.errors import AcceptsNothing, BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.stopped_serving import how_it_stopped, stays_up, witness_for
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Outcome, Step
 
 MAX_STOPS = 3
@@ -48,12 +54,14 @@ class TargetStopped(AssertionError):
 def clause_of_crash(steps: Sequence[Step]) -> Clause:
     """Return the clause that a crash after these steps violates.
 
-    A step that sent bytes without awaiting anything counts as malformed: those are no complete frames.
+    A step that sent bytes without awaiting anything counts as malformed: those are no complete frames. A well-formed
+    request of another API was in a version that the target lists.
     """
-    broken = any(
-        any(each.request.broken for each in step.exchanges) or (step.pieces and not step.exchanges) for step in steps
-    )
-    return catalogue()[MALFORMED_HURTS_NOBODY if broken else WELL_FORMED_NEVER_CLOSED]
+    requests = [each.request for step in steps for each in step.exchanges]
+    if any(each.broken for each in requests) or any(step.pieces and not step.exchanges for step in steps):
+        return catalogue()[MALFORMED_HURTS_NOBODY]
+    is_about_versions = all(each.api_key == API_VERSIONS_KEY for each in requests)
+    return catalogue()[WELL_FORMED_NEVER_CLOSED if is_about_versions else EVERY_ADVERTISED_VERSION_SERVED]
 
 
 class CrashJudge:

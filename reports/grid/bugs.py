@@ -41,6 +41,8 @@ _SYMPTOMS = (
 HANGS = "the operation neither succeeds nor fails: it hangs"
 _WORKS_NOT = "the client does not work"
 """Says so little that only failures of one rule may have one cause."""
+PLAIN_V0 = "00120000"
+"""Key and version of ApiVersions v0 in the hexadecimal digits of a frame, after its size."""
 _ENDED = re.compile(r"(?:\S+ ended while it was judged: )?(?P<how>\w+ ended [^;]+); last lines of .*", re.DOTALL)
 _LISTED = re.compile(r"(?P<names>[A-Z]\w+ v[-\dv]+(?:, [A-Z]\w+ v[-\dv]+)*): (?P<symptom>.+)")
 _MAX_NAMES = 3
@@ -190,10 +192,14 @@ def symptom_of(message: str) -> str:
 
 
 def request_of(failure: KeptFailure) -> str:
-    """Return the last request of a failure in words, "ApiVersions v5"; empty if it is not stored or none."""
+    """Return the last request of a failure in words, "ApiVersions v5"; empty if it is not stored or none.
+
+    A plain ApiVersions v0 after others shows whether the broker still serves, and is not meant.
+    """
     sent = stored_requests(failure)
+    meant = [data for data in sent if data[8:16] != PLAIN_V0] or sent
     try:
-        key, version = (int.from_bytes(part, signed=True) for part in _key_and_version(sent[-1]))
+        key, version = (int.from_bytes(part, signed=True) for part in _key_and_version(meant[-1]))
     except (IndexError, ValueError):
         return ""
     return f"{label_of(key)} v{version}"

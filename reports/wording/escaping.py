@@ -82,7 +82,7 @@ def link_address(address: str) -> str:
 
 def markdown_code_block(text: str, language: str = "") -> list[str]:
     """Return the lines of a fenced block; the fence is longer than any in the text."""
-    shown = printable(text).rstrip("\n")
+    shown = printable(text.expandtabs()).rstrip("\n")
     longest = max((len(ticks) for ticks in _BACKTICKS.findall(shown)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *shown.split("\n"), fence]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from conformance.assertions.clause_ids import MALFORMED_HURTS_NOBODY, WELL_FORMED_NEVER_CLOSED
+from conformance.assertions.clause_ids import (
+    EVERY_ADVERTISED_VERSION_SERVED,
+    MALFORMED_HURTS_NOBODY,
+    WELL_FORMED_NEVER_CLOSED,
+)
 from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.errors import TargetEnded, crash_in_words
 from conformance.engine.crashes import clause_of_crash
@@ -26,6 +31,7 @@ from tests.conformance.judged_properties import (
     end_it,
     judged,
 )
+from wire.api_keys import METADATA_KEY
 from wire.exchange import Step
 
 ENDED = "broker ended by SIGABRT; last lines of broker.out:"
@@ -45,6 +51,14 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(last_words: tuple[str,
     assert crash_in_words(text) == (f"this request crashes the target: {last_words[why]}", text)
 
 
+def of_metadata(broken: str) -> Step:
+    """Return a step that sends Metadata."""
+    step = crashing(broken)
+    (exchange,) = step.exchanges
+    header = replace(exchange.request.header, request_api_key=METADATA_KEY)
+    return replace(step, exchanges=(replace(exchange, request=replace(exchange.request, header=header)),))
+
+
 @pytest.mark.parametrize(
     ("steps", "clause"),
     [
@@ -52,6 +66,8 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(last_words: tuple[str,
         pytest.param([crashing(""), crashing("odd"), crashing("")], MALFORMED_HURTS_NOBODY, id="one-malformed"),
         pytest.param([crashing(""), Step(connection=1, pieces=(b"\0",))], MALFORMED_HURTS_NOBODY, id="no-frame"),
         pytest.param([crashing(""), Step(connection=0)], WELL_FORMED_NEVER_CLOSED, id="closed"),
+        pytest.param([crashing(""), of_metadata("")], EVERY_ADVERTISED_VERSION_SERVED, id="another-api"),
+        pytest.param([crashing(""), of_metadata("odd")], MALFORMED_HURTS_NOBODY, id="another-api-malformed"),
     ],
 )
 def test_the_clause_of_a_crash_depends_on_what_was_sent(steps: list[Step], clause: str) -> None:

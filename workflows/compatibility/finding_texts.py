@@ -14,6 +14,7 @@ from typing import Any
 from clauses.catalogue import REFERENCE, Role, source_url
 from conformance.assertions.client_moves import TOO_MUCH_MEMORY
 from fixtures.registry.clients import Client, all_clients
+from reports.grid.bugs import PLAIN_V0
 from reports.records import FACTS_FILE
 from reports.repeats import ONLY_ONE, FailureClass
 from reports.wording.escaping import markdown_code_block, markdown_text, one_line, piece_of_line
@@ -37,7 +38,7 @@ LISTENERS = {
 _PLAYER_SHOWS = (
     "It ends with 1 if the client does the same again, and with 2 if it does something else, which may be right."
 )
-_PLAYER_CANNOT_SHOW = "It ends with 2 even if the client does the same again: by the requests alone it cannot say whether this failure came again. The suite can."
+_PLAYER_CANNOT_SHOW = "It cannot judge this failure, and ends with 2 in any case; `replay`, below, can."
 Facts = Mapping[str, Any]
 """The data of a finding; empty if no failure is stored."""
 
@@ -58,7 +59,10 @@ def _paragraphs(data: Compatibility, finding: Finding, facts: Facts, *, is_page:
     if finding.tried_with:
         yield f"Seen with: {markdown_text(', '.join(finding.tried_with))}."
     if finding.listener in LISTENERS:
-        yield f"It was met on a listener {LISTENERS[finding.listener]}."
+        any_login = (
+            ", and takes any name and password" if facts and _is_client(facts) and "sasl" in finding.listener else ""
+        )
+        yield f"It was met on a listener {LISTENERS[finding.listener]}{any_login}."
     if finding.declared:
         yield f"Declared as known: {_with_addresses(finding.declared)}"
     if not facts:
@@ -115,7 +119,7 @@ def _rule(data: Compatibility, finding: Finding, facts: Facts) -> Iterator[str]:
     clause = facts["clause"]
     yield f"**Expected**: {markdown_text(facts['statement'])} ({markdown_text(clause)}, {data.levels[clause]}){_limit(finding, facts)}"
     yield f"Source: {linked(facts['location'])}"
-    yield markdown_text(facts["meaning"])
+    yield f"Why the rule exists: {markdown_text(facts['meaning'])}"
     others = [f"{other} ({data.levels[other]})" for other in finding.clauses if other != clause]
     if others:
         yield f"Other rules that it breaks: {markdown_text(', '.join(others))}"
@@ -200,7 +204,7 @@ def _why_not_repeated(finding: Finding) -> str:
     if finding.declared:
         return "what is declared as known is not repeated"
     if finding.crashes:
-        return "a crash only has to end a second broker, if the suite can start one"
+        return "a crash counts if the same bytes end a second broker, and they did; where the suite cannot start one, the first counts"
     return "its values cannot be drawn again, or the time for repeats was used up"
 
 
@@ -240,7 +244,7 @@ def _only_request(facts: Facts) -> str:
     requests = [str(request["data"]) for request in sent] if isinstance(sent, list) else []
     distinct = list(dict.fromkeys(requests))
     if len(distinct) > 1:
-        distinct = [data for data in distinct if not data[8:].startswith("00120000")]
+        distinct = [data for data in distinct if data[8:16] != PLAIN_V0]
     return distinct[0] if len(distinct) == 1 and 0 < len(distinct[0]) <= _MAX_HEX else ""
 
 
