@@ -54,6 +54,8 @@ from reference_model.profiles.profile import REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.sentinel import sentinel_for
 
+PLAIN_V0 = bytes.fromhex("00120000")
+"""Key and version of ApiVersions v0 in a frame, after its size."""
 Vectors = Mapping[str, Sequence[Mapping[str, Any]]]
 """The JSON values of the vectors, by kind."""
 
@@ -111,15 +113,18 @@ def _plays_of_example(property_name: str, example: str) -> list[PlayCandidate]:
 def inputs_of(failure: StoredFailure) -> Chosen:
     """Return the inputs of a found failure; none of what vectors cannot have.
 
-    What a broker was sent on the last connection shows the failure; those before it are for comparison. Vectors cannot
-    have TLS, requests that change something on a broker, and what the models do not cover.
+    What a broker was sent on the last connection shows the failure; those before it are for comparison, and a plain
+    ApiVersions v0 after it looks whether the broker still serves. Vectors cannot have TLS, requests that change
+    something on a broker, and what the models do not cover.
     """
     if failure.role == Role.CLIENT:
         return Chosen([], _plays_of_example(failure.property_name, failure.example))
     if failure.role != Role.BROKER or failure.listener != PLAINTEXT:
         return Chosen([], [])
     sentence = catalogue()[failure.clause].statement
-    found = (candidate_of_bytes(failure.clause, sentence, entry.data) for entry in failure.entries()[-1:])
+    sent = [entry.data for entry in failure.entries()]
+    meant = [data for data in sent if data[4:8] != PLAIN_V0] or sent
+    found = (candidate_of_bytes(failure.clause, sentence, data) for data in meant[-1:])
     return Chosen([each for each in found if each is not None], [])
 
 

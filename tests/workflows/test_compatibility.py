@@ -211,6 +211,20 @@ def test_product_and_client_without_a_number_have_no_order(data: Compatibility, 
     assert "| my-client | 0 of 1: ✕ share-group | ✓ 1 |" in document(named)
 
 
+def test_operation_of_a_package_with_a_scope_belongs_to_its_product(tmp_path: Path) -> None:
+    """The product of "@scope/lib-1.0" has no signs in its id."""
+    row = "@scope/lib-1.0.share-group"
+    folder = write_tables(
+        tmp_path / "grid",
+        targets=[target_row("apache-kafka-4.4.0", role="operation")],
+        clauses=[clause_row(row, role="operation", source="@scope/lib-1.0")],
+        cells=[cell_row(row, "apache-kafka-4.4.0", "violates", failures=["aa"])],
+        failures=[failure_row("aa", row, "apache-kafka-4.4.0", message="it hangs")],
+    )
+    (finding,) = collected_from(folder).data.findings
+    assert finding.broken == {"scope-lib-1.0": (row,)}
+
+
 def test_page_of_a_product_has_its_defects_and_declared_ones_apart(data: Compatibility) -> None:
     """Each row leads to the folder of a defect."""
     open_ones, _, declared = product_page(data, "mybroker").partition("Declared as known")

@@ -18,8 +18,8 @@ from reference_model.profiles.version_tables import RequestKind
 from reports.grid.bugs import Bug, Evidence, bugs_of, title_of, without_log
 from reports.grid.grid_view import FoldedGrid, reason_text
 from reports.grid.history_tables import failures_by_run, stored_facts
-from reports.grid.products import Product, evidence_of, library_in, library_of, products_of
-from reports.records import UNSETTLED_VERDICTS, Verdict
+from reports.grid.products import Product, evidence_of, library_in, library_of, owner_of, products_of
+from reports.records import OPERATION, UNSETTLED_VERDICTS, Verdict
 from reports.release_changes.client_versions import tried_operations
 from reports.release_changes.rule_changes import RuleKind
 from reports.release_changes.upgrade import upgrade_between
@@ -248,7 +248,8 @@ def _identity(finding: Finding, shown: Evidence | None, bug: Bug) -> FindingIden
 
 
 def _owner(evidence: Evidence) -> str:
-    return evidence.clause.source if evidence.is_operation else evidence.target.target
+    role = OPERATION if evidence.is_operation else ""
+    return owner_of(evidence.clause, evidence.target.target, role)
 
 
 def _script(shown: Evidence | None) -> str:
