@@ -12,7 +12,7 @@ from reference_model.clients.rules.transaction_versions import (
     TRANSACTION_VERSION,
 )
 from reference_model.profiles.known_apis import label_of
-from reference_model.profiles.profile import release_order
+from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.version_tables import RequestKind
 from reports.document.blocks import (
     Block,
@@ -231,7 +231,10 @@ def _level_sections(upgrade: Upgrade) -> Iterator[Section]:
         text = f"clients may send no newer version than {newest} in a transaction until {level}"
         refused = "a newer Produce is listed, and answered with UNSUPPORTED_VERSION."
         lines.append(ListItem(f"{text}; {refused}", "In transactions"))
-    back = "yes, as long as nothing is finalized"
+    line = levels.unfinalized.level
+    # From ZooKeeper one goes to that line first, and comes back to nothing older.
+    where = "yes" if line_of(upgrade.before.release) >= line_of(line) else f"to {line}, and no further"
+    back = f"{where}, as long as nothing is finalized"
     start = f"kafka-conformance start {levels.unfinalized.target} starts such a broker."
     lines.append(ListItem(f"{back}; {start}", "Can I go back"))
     yield _section("If you upgrade the brokers and do not finalize", lines)

@@ -167,9 +167,11 @@ def test_libraries_are_sorted_by_what_limits_their_versions(data: Compatibility)
     ("verdicts", "since", "fixed", "state"),
     [
         pytest.param(("conforms", "violates", "conforms"), "2.0", "3.0", "fixed in 3.0; new in 2.0", id="between two"),
-        pytest.param(("violates", "violates"), "", "", "in the newest, 2.0", id="all"),
-        pytest.param(("conforms", "violates", "violates"), "2.0", "", "in the newest, 3.0; new in 2.0", id="newest"),
-        pytest.param(("violates", "conforms", "violates"), "", "", "in the newest, 3.0", id="again"),
+        pytest.param(("violates", "violates"), "", "", "not fixed in 2.0, the newest", id="all"),
+        pytest.param(
+            ("conforms", "violates", "violates"), "2.0", "", "not fixed in 3.0, the newest; new in 2.0", id="newest"
+        ),
+        pytest.param(("violates", "conforms", "violates"), "", "", "not fixed in 3.0, the newest", id="again"),
         pytest.param(("inconclusive", "violates", "inconclusive"), "", "", "", id="not judged"),
     ],
 )

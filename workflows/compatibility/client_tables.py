@@ -71,7 +71,7 @@ def _oldest_versions(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[
     yield "\n".join(f"- {line}" for line in lines)
     yield (
         f"The oldest version of each library that works ({_measured(oldest)}): {', '.join(TRIED[:-1])} and {TRIED[-1]} do, as far as the suite's driver has them. Versions between two that were tried were not. "
-        f"Empty: not searched. [All versions that were tried, and their errors]({OLDEST_VERSIONS})."
+        f"Empty: not searched with that release; the next table has the versions that were tried with it. [All versions that were tried, and their errors]({OLDEST_VERSIONS})."
     )
     rows = []
     for library in sorted(searched, key=str.lower):

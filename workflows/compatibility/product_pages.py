@@ -74,7 +74,7 @@ def _state(data: Compatibility, finding: Finding) -> str:
     if finding.fixed:
         state = f"fixed in {finding.fixed}"
     elif newest in releases:
-        state = f"in the newest, {newest}"
+        state = f"not fixed in {newest}, the newest"
     return f"{state}; new in {finding.since}" if finding.since else state
 
 

@@ -65,6 +65,8 @@ def test_both_questions_of_an_operator_are_answered() -> None:
     assert undone["Refused until group.version is finalized"] == "ConsumerGroupHeartbeat, ConsumerGroupDescribe"
     assert "no newer version than Produce v11, TxnOffsetCommit v4 in a transaction" in undone["In transactions"]
     assert undone["Can I go back"].startswith("yes, as long as nothing is finalized")
+    from_zookeeper = section("2.8.2", "4.4.0", "If you upgrade the brokers and do not finalize")
+    assert from_zookeeper["Can I go back"].startswith("to 3.9, and no further, as long as nothing is finalized")
     done = section("3.9.2", "4.4.0", "If you finalize")
     assert "metadata.version 21 → 33" in done["Levels"]
     assert "do not support the new levels of eligible.leader.replicas.version, group.version" in done["Can I go back"]
