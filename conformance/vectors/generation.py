@@ -51,11 +51,10 @@ from reference_model.clients.model.negotiation import MODEL
 from reference_model.clients.scripts.script import Script
 from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import REFERENCE
+from reports.grid.bugs import PLAIN_V0
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.sentinel import sentinel_for
 
-PLAIN_V0 = bytes.fromhex("00120000")
-"""Key and version of ApiVersions v0 in a frame, after its size."""
 Vectors = Mapping[str, Sequence[Mapping[str, Any]]]
 """The JSON values of the vectors, by kind."""
 
@@ -123,7 +122,7 @@ def inputs_of(failure: StoredFailure) -> Chosen:
         return Chosen([], [])
     sentence = catalogue()[failure.clause].statement
     sent = [entry.data for entry in failure.entries()]
-    meant = [data for data in sent if data[4:8] != PLAIN_V0] or sent
+    meant = [data for data in sent if data[4:8].hex() != PLAIN_V0] or sent
     found = (candidate_of_bytes(failure.clause, sentence, data) for data in meant[-1:])
     return Chosen([each for each in found if each is not None], [])
 

@@ -147,9 +147,8 @@ def _products(data: Compatibility) -> Iterator[str]:
 
 
 def _unjudged(data: Compatibility, version: JudgedVersion) -> str:
-    reason = next((each.reason for each in data.undecided or () if each.product == version.id), "no rule applies to it")
-    if data.undecided is None:
-        reason = "the reason was not recorded"
+    otherwise = "the reason was not recorded" if data.undecided is None else "no rule applies to it"
+    reason = next((each.reason for each in data.undecided or () if each.product == version.id), otherwise)
     return f"{version.family} {version.release} ({markdown_text(reason)})"
 
 
