@@ -4,8 +4,8 @@ The pull request is updated every night until it is merged.
 
     python -m workflows.proposed_document SITE --repository OWNER/NAME --base main
 
-Runs in a checkout of the base branch. It proposes nothing if only `made` differs: date, commits, tiers and counts of
-runs.
+Runs in a checkout of the base branch. It proposes nothing if only what the data was made from differs: date, commits,
+tiers and counts of runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     docs = checkout / DOCS
     before = read_data(docs / DATA_FILE)
     after = write_documents(site, docs, f"{GITHUB}/{repository}")
-    if replace(after, made=before.made) == before:
+    made_as_before = replace(
+        after, made=before.made, made_products=before.made_products, made_operations=before.made_operations
+    )
+    if made_as_before == before:
         return "Nothing changes in COMPATIBILITY.md."
     body = "\n\n".join(filter(None, (BODY, changes_between(before, after))))
     write_table(docs)

@@ -121,7 +121,24 @@ def test_each_kind_is_counted_by_products_and_versions(data: Compatibility) -> N
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
     """The sum of a client, and each operation that does not work everywhere."""
     assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | 0 of 1: ✕ share-group | ✓ 1 |" in document(data)
-    assert "| **libone-1.0** | 0 of 1 | ✓ 1 |\n| share-group | ✕ | ✓ |" in clients_document(data)
+    assert (
+        "## libone-1.0\n\n| operation | 2.3.1 | 4.4.0 |\n|---|---|---|\n| **all that both have** | 0 of 1 | ✓ 1 |\n| share-group | ✕ | ✓ |"
+        in clients_document(data)
+    )
+
+
+def test_releases_with_the_same_results_share_a_column(data: Compatibility) -> None:
+    """In the short table those with which all clients do the same, in the long one those of each client."""
+    (client,) = data.clients
+    first = replace(client, operations={"produce": "✓✓✓✕", "consume": "✓✓✓✓"})
+    second = replace(client, client="libone-0.9", operations={"produce": "✕✓✓✕"})
+    many = replace(data, releases=("2.3.1", "2.4.1", "2.5.1", "4.4.0"), clients=(first, second))
+    assert "| client | 2.3.1 | 2.4.1 to 2.5.1 | 4.4.0 |\n" in document(many)
+    assert "| libone-1.0 | ✓ 2 | ✓ 2 | 1 of 2: ✕ produce |" in document(many)
+    assert (
+        "| operation | 2.3.1 to 2.5.1 | 4.4.0 |\n|---|---|---|\n| **all that both have** | ✓ 2 | 1 of 2 |\n| produce | ✓ | ✕ |"
+        in clients_document(many)
+    )
 
 
 def test_what_a_release_lacks_does_not_count(data: Compatibility) -> None:
@@ -287,6 +304,16 @@ def test_data_of_another_version_is_refused(data: Compatibility, tmp_path: Path)
     path.write_text(path.read_text().replace('"compatibility_schema_version": 2', '"compatibility_schema_version": 1'))
     with pytest.raises(CannotWork, match="has compatibility_schema_version 1, and not 2: make it again"):
         read_data(path)
+
+
+def test_data_that_does_not_tell_its_parts_apart_is_read(data: Compatibility, tmp_path: Path) -> None:
+    """What was published before they were told apart: both were made from the same runs."""
+    path = tmp_path / "data.json"
+    write_data(data, path)
+    content = json.loads(path.read_text())
+    del content["made_products"], content["made_operations"]
+    path.write_text(json.dumps(content))
+    assert read_data(path) == replace(data, made_products=data.made, made_operations=data.made)
 
 
 def test_changes_name_new_withdrawn_and_moved_findings(data: Compatibility) -> None:

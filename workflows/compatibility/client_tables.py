@@ -6,7 +6,8 @@ That is the oldest versions of libraries, and the operations of clients.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from clauses.operations import OPERATIONS
 from reference_model.profiles.profile import release_order
@@ -83,13 +84,12 @@ def _oldest_versions(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[
 def _operations(data: Compatibility) -> Iterator[str]:
     yield (
         f"Each client did up to {len(_tried(data))} operations with a running broker. ✓ 17: client and release have 17 of them, and all work. 16 of 17: one does not. {_SYMBOLS} "
-        f"What the client or the release lacks does not count. [All operations]({CLIENTS_DOCUMENT})."
+        f"What the client or the release lacks does not count. Releases with the same results share a column. [All operations]({CLIENTS_DOCUMENT})."
     )
-    rows = [
-        (markdown_text(client.client), *(_named_sum(client, index) for index in range(len(data.releases))))
-        for client in _by_library(data)
-    ]
-    yield "\n".join(markdown_table(("client", *data.releases), rows))
+    clients = _by_library(data)
+    columns = _joined(data.releases, [[_named_sum(client, index) for client in clients] for index in _indexes(data)])
+    rows = zip((markdown_text(client.client) for client in clients), *columns.values(), strict=True)
+    yield "\n".join(markdown_table(("client", *columns), rows))
     yield (
         "Your version is not here? Between two that work it probably works as well, but that was not tried. To try it: "
         "`kafka-conformance matrix --operations apache-kafka-3.9.2 --client confluent-kafka==2.3.0`. That starts the release, which needs Java or a container engine."
@@ -98,27 +98,43 @@ def _operations(data: Compatibility) -> Iterator[str]:
 
 def clients_document(data: Compatibility) -> str:
     """Return in Markdown what each client cannot do with each release."""
-    rows = (row for client in data.clients for row in _client_rows(client, len(data.releases)))
     paragraphs = [
         "# Operations of clients, by release",
-        "For operators and client authors: under each client, the operations that do not work with every release. "
+        "For operators and client authors: for each client, the operations that do not work with every release. Releases with which it does the same share a column. "
         f"{UNSUPPORTED}: the client or the release lacks it, and the client says so. {_SYMBOLS} [What each operation does](operations.md). "
         "[The short table](COMPATIBILITY.md#which-client-works-with-which-release).",
-        f"Tried: {', '.join(_tried(data))}." if data.clients else "No operation was tried.",
+        f"Tried with {', '.join(data.releases)}: {', '.join(_tried(data))}."
+        if data.clients
+        else "No operation was tried.",
     ]
-    if data.clients:
-        paragraphs.append("\n".join(markdown_table(("client", *data.releases), rows)))
+    for client in _by_library(data):
+        paragraphs += [f"## {markdown_text(client.client)}", _client_table(client, data)]
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _client_rows(client: TriedClient, releases: int) -> Iterator[Sequence[str]]:
-    yield f"**{markdown_text(client.client)}**", *(_sum(client, index) for index in range(releases))
+def _client_table(client: TriedClient, data: Compatibility) -> str:
     alike: dict[str, list[str]] = {}
     for operation, symbols in client.operations.items():
         if set(symbols) - {WORKS}:
             alike.setdefault(symbols, []).append(operation)
-    for symbols, operations in alike.items():
-        yield ", ".join(operations), *symbols
+    columns = _joined(
+        data.releases, [[_sum(client, index), *(symbols[index] for symbols in alike)] for index in _indexes(data)]
+    )
+    names = ("**all that both have**", *(", ".join(operations) for operations in alike.values()))
+    return "\n".join(markdown_table(("operation", *columns), zip(names, *columns.values(), strict=True)))
+
+
+def _indexes(data: Compatibility) -> range:
+    return range(len(data.releases))
+
+
+def _joined(releases: Sequence[str], columns: Sequence[Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return columns by their releases, "2.4.1 to 2.8.2": those next to each other with the same cells share one."""
+    groups = (list(group) for _, group in groupby(range(len(releases)), lambda index: columns[index]))
+    return {
+        releases[first] if first == last else f"{releases[first]} to {releases[last]}": columns[first]
+        for first, *_, last in ((group[0], *group) for group in groups)
+    }
 
 
 def _sum(client: TriedClient, index: int) -> str:

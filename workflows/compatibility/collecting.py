@@ -42,6 +42,7 @@ from workflows.compatibility.data import (
     Undecided,
     is_dotted,
 )
+from workflows.compatibility.kept_parts import kept_findings, made_of, with_kept_parts
 from workflows.compatibility.names import FindingIdentity, FindingName, named
 from workflows.compatibility.scripts import PLAYER, SENDER
 
@@ -66,27 +67,34 @@ class Collected:
 
     Attributes:
         data: the data.
-        evidence: the failure that shows each finding, by its id; a finding without a stored failure has none.
-        names: the names of the findings.
+        kept: the ids of the findings that are kept as they were published, because the grid does not have their part.
+        evidence: the failure that shows each other finding, by its id; a finding without a stored failure has none.
+        names: the names of the other findings.
         names_before: the names that were given before.
     """
 
     data: Compatibility
+    kept: frozenset[str]
     evidence: Mapping[str, Evidence]
     names: tuple[FindingName, ...]
     names_before: tuple[FindingName, ...]
 
 
 def collect(
-    folded: FoldedGrid, failures: Sequence[KeptFailure], project: str = "", names: tuple[FindingName, ...] = ()
+    folded: FoldedGrid,
+    failures: Sequence[KeptFailure],
+    project: str = "",
+    names: tuple[FindingName, ...] = (),
+    before: Compatibility | None = None,
 ) -> Collected:
-    """Return the data of a grid.
+    """Return the data of a grid, and what it lacks as it was published before.
 
     Args:
         folded: the grid.
         failures: its stored failures.
         project: the address of this project's repository; empty if it is not published.
         names: the names of findings that were given before.
+        before: what was published before; None if nothing was.
     """
     products = products_of(folded, failures)
     judged = {product.id: _judged(product) for product in products}
@@ -97,14 +105,26 @@ def collect(
             finding, shown = _finding(family, bug, reason, list(judged))
             since, fixed = between_versions(finding, own)
             unnamed.append((replace(finding, since=since, fixed=fixed), shown, _identity(finding, shown, bug)))
-    own_names = named([identity for *_, identity in unnamed], names)
+    undecided = tuple(_undecided(products))
+    made_products, made_operations = (
+        _made(
+            folded,
+            project,
+            sum(each.is_operation is of_operations for each in undecided),
+            of_operations=of_operations,
+        )
+        for of_operations in (False, True)
+    )
+    kept = kept_findings(made_products, made_operations, before)
+    own_names = named([identity for *_, identity in unnamed], names, kept)
     findings = [replace(finding, id=name.id) for (finding, *_), name in zip(unnamed, own_names, strict=True)]
     shown_by = zip(findings, (shown for _, shown, _ in unnamed), strict=True)
     broken = {clause for finding in findings for clause in finding.clauses}
     releases, clients = _operations(folded)
-    undecided = tuple(_undecided(products))
     data = Compatibility(
-        made=_made(folded, project, len(undecided)),
+        made=made_of([each for each in (made_products, made_operations) if each]),
+        made_products=made_products,
+        made_operations=made_operations,
         levels={each.clause: each.level for each in folded.grid.clauses if each.clause in broken},
         products=tuple(judged.values()),
         findings=tuple(findings),
@@ -114,11 +134,17 @@ def collect(
         undecided=undecided,
     )
     evidence = {finding.id: shown for finding, shown in shown_by if shown is not None}
-    return Collected(data=data, evidence=evidence, names=own_names, names_before=names)
+    return Collected(
+        data=with_kept_parts(data, before), kept=kept, evidence=evidence, names=own_names, names_before=names
+    )
 
 
-def _made(folded: FoldedGrid, project: str, undecided: int) -> Made:
-    runs = [run for run in folded.grid.runs if run.in_grid]
+def _made(folded: FoldedGrid, project: str, undecided: int, *, of_operations: bool) -> Made | None:
+    """Return what one part of the data was made from; None if the grid does not have it."""
+    own = {entry.run_id for entry in folded.grid.targets if (entry.role == OPERATION) is of_operations}
+    runs = [run for run in folded.grid.runs if run.in_grid and run.run_id in own]
+    if not runs:
+        return None
     return Made(
         date=max(run.finished_at for run in runs).date().isoformat(),
         version=max(runs, key=lambda run: run.finished_at).suite_version,

@@ -148,6 +148,11 @@ class Undecided:
     target: str
     reason: str
 
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is the row of an operation."""
+        return self.target != self.product
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineStep:
@@ -181,7 +186,9 @@ class Compatibility:
     """Everything that the document says.
 
     Attributes:
-        made: what it was made from.
+        made: what all of it was made from.
+        made_products: the same of what is judged by rules: everything but the operations; None if nothing was.
+        made_operations: the same of the operations; None if none was tried.
         levels: maps each rule that a finding breaks to its level.
         products: what was judged, in the order of the grid.
         findings: the defects, those of one product together.
@@ -192,6 +199,8 @@ class Compatibility:
     """
 
     made: Made
+    made_products: Made | None
+    made_operations: Made | None
     levels: Mapping[str, str]
     products: tuple[JudgedVersion, ...]
     findings: tuple[Finding, ...]
@@ -274,6 +283,9 @@ def read_data(path: Path) -> Compatibility:
         )
     return Compatibility(
         made=Made(**_tuples(content["made"])),
+        # What was published before the parts were told apart has none.
+        made_products=_made(content.get("made_products", content["made"])),
+        made_operations=_made(content.get("made_operations", content["made"] if content["clients"] else None)),
         levels=content["levels"],
         products=tuple(JudgedVersion(**each) for each in content["products"]),
         findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in content["findings"]),
@@ -282,6 +294,10 @@ def read_data(path: Path) -> Compatibility:
         steps=tuple(LineStep(**_tuples(each)) for each in content["steps"]),
         undecided=None if content["undecided"] is None else tuple(Undecided(**each) for each in content["undecided"]),
     )
+
+
+def _made(content: Mapping[str, Any] | None) -> Made | None:
+    return None if content is None else Made(**_tuples(content))
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

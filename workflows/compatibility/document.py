@@ -15,6 +15,7 @@ from workflows.compatibility.data import (
     Counts,
     JudgedVersion,
     LineStep,
+    Made,
     Undecided,
     counts_of,
 )
@@ -89,13 +90,10 @@ def _opening(data: Compatibility) -> Iterator[str]:
 
 def _made(data: Compatibility) -> Iterator[str]:
     made = data.made
-    commits = (
-        f"at commit `{made.commits[0][:8]}`"
-        if len(made.commits) == 1
-        else f"at {counted(len(made.commits), 'different commit')}"
-    )
+    parts = (("Products", data.made_products), ("Operations", data.made_operations))
+    yield "\n".join(f"- {name}: {_made_of(part)}." for name, part in parts if part)
     yield (
-        f"{counted(made.runs, 'run')} of the tier {' and '.join(made.tiers)} by version {made.version} of the suite {commits}. Everything here follows from "
+        "Either part can be made again without the other, because each takes hours. Everything here follows from "
         "[compatibility.json](compatibility.json), which has [a schema and a promise](exports.md#compatibilityjson); a test fails if it does not. To make it again:"
     )
     tier = made.tiers[0] if made.tiers else "smoke"
@@ -108,6 +106,16 @@ kafka-conformance matrix --operations {" ".join(f"apache-kafka-{release}" for re
 kafka-conformance grid runs --out grid
 python -m workflows.compatibility grid --out docs
 ```"""
+
+
+def _made_of(part: Made) -> str:
+    commits = (
+        f"at commit `{part.commits[0][:8]}`"
+        if len(part.commits) == 1
+        else f"at {counted(len(part.commits), 'different commit')}"
+    )
+    tiers = " and ".join(part.tiers)
+    return f"{counted(part.runs, 'run')} of the tier {tiers}, the last on {part.date}, by version {part.version} of the suite {commits}"
 
 
 def _products(data: Compatibility) -> Iterator[str]:
@@ -260,7 +268,7 @@ def hiding_rule(data: Compatibility, cell: Undecided) -> str:
 
 def _cell_name(cell: Undecided) -> str:
     """Return "KIP-35.keys-unique of tansu-0.6.0"; of an operation "aiokafka-0.14.0.produce with apache-kafka-2.3.1"."""
-    return f"{cell.clause} {f'of {cell.product}' if cell.target == cell.product else f'with {cell.target}'}"
+    return f"{cell.clause} {f'with {cell.target}' if cell.is_operation else f'of {cell.product}'}"
 
 
 def step_sentence(step: LineStep) -> str:

@@ -56,7 +56,9 @@ defect ever gets it: `names.json` has all names.
 
 
 def write_findings(collected: Collected, folder: Path) -> None:
-    """Write the data of all findings; what the folder had before is removed, except for the names."""
+    """Write the data of all findings; what the folder had before is removed, but for names and kept findings."""
+    stored = {id_: folder / id_ / FACTS_FILE for id_ in collected.kept}
+    kept = {id_: path.read_bytes() for id_, path in stored.items() if path.exists()}
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -64,6 +66,8 @@ def write_findings(collected: Collected, folder: Path) -> None:
     for finding in collected.data.findings:
         own = folder / finding.id
         own.mkdir(parents=True)
+        if finding.id in kept:
+            (own / FACTS_FILE).write_bytes(kept[finding.id])
         evidence = collected.evidence.get(finding.id)
         if evidence is not None and evidence.failure is not None:
             facts = finding_facts(finding, evidence, evidence.failure)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -54,16 +54,25 @@ class FindingName:
         return self.id.partition("/")[0]
 
 
-def named(identities: Sequence[FindingIdentity], known: Iterable[FindingName]) -> tuple[FindingName, ...]:
-    """Return the name of each finding, in their order."""
-    kept = tuple(known)
+def named(
+    identities: Sequence[FindingIdentity], known: Iterable[FindingName], in_use: Collection[str] = ()
+) -> tuple[FindingName, ...]:
+    """Return the name of each finding, in their order.
+
+    Args:
+        identities: what each finding is recognised by.
+        known: the names that were given before.
+        in_use: those of them that other findings have now.
+    """
+    given = tuple(known)
     ids: dict[int, str] = {}
     for is_same in (_has_same_cause, _has_same_signature):
         for index, identity in enumerate(identities):
-            free = (name.id for name in kept if name.id not in ids.values() and is_same(name, identity))
+            used = {*ids.values(), *in_use}
+            free = (name.id for name in given if name.id not in used and is_same(name, identity))
             if index not in ids and (id_ := next(free, None)):
                 ids[index] = id_
-    taken = {name.id for name in kept}
+    taken = {name.id for name in given}
     for index, identity in enumerate(identities):
         if index not in ids:
             ids[index] = _next_id(f"{identity.product}/{identity.rule}", taken)
