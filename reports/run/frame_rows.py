@@ -50,6 +50,8 @@ def answer_rows_of(data: bytes, layout: Layout) -> _Rows:
 
 def bare_rows(data: bytes, what: str) -> _Rows:
     """Return the size and the rest of a frame whose payload is not decoded, such as a SASL token."""
+    if len(data) < SIZE_BYTES:
+        return _part_of_size(data)
     size = Span("size", 0, SIZE_BYTES, read_size(data))
     return _rows(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None, "")
 
@@ -74,6 +76,8 @@ def _traced(
     version: int,
 ) -> _Rows:
     """Return the rows of a header and a body, as far as they decode."""
+    if len(data) < SIZE_BYTES:
+        return _part_of_size(data)
     payload = memoryview(data)[SIZE_BYTES:]
     trace: Trace = []
     error = None
@@ -88,6 +92,11 @@ def _traced(
     size = Span("size", 0, SIZE_BYTES, read_size(data))
     moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
     return _rows(data, [size, *moved], error, "not decoded" if body is None else "after the body")
+
+
+def _part_of_size(data: bytes) -> _Rows:
+    """Return the row of a piece of a frame that ends inside its size."""
+    return (ByteRow(offset=0, data=data, path="size", value=f"{len(data)} of {SIZE_BYTES} bytes"),)
 
 
 def _decode_header(header: type[Message], payload: memoryview, version: int, trace: Trace) -> int:

@@ -306,8 +306,8 @@ def test_data_of_another_version_is_refused(data: Compatibility, tmp_path: Path)
         read_data(path)
 
 
-def test_data_that_does_not_tell_its_parts_apart_is_read(data: Compatibility, tmp_path: Path) -> None:
-    """What was published before they were told apart: both were made from the same runs."""
+def test_data_without_parts_is_read(data: Compatibility, tmp_path: Path) -> None:
+    """An earlier version published it: both parts are made from the same runs."""
     path = tmp_path / "data.json"
     write_data(data, path)
     content = json.loads(path.read_text())

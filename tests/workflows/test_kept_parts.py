@@ -1,4 +1,4 @@
-"""A grid that has products or operations alone leaves the other part of the published data as it was."""
+"""A grid with products or operations alone leaves the other part as it was."""
 
 from __future__ import annotations
 
@@ -101,5 +101,5 @@ def test_new_finding_never_takes_the_name_of_a_kept_one(published: Compatibility
     assert f"mybroker/{MUST}-1" in ids
 
 
-def test_what_nobody_published_is_not_missed(grid: Path) -> None:
+def test_what_was_not_published_is_not_missed(grid: Path) -> None:
     assert not collected_from(grid).kept

@@ -283,7 +283,7 @@ def read_data(path: Path) -> Compatibility:
         )
     return Compatibility(
         made=Made(**_tuples(content["made"])),
-        # What was published before the parts were told apart has none.
+        # What was published by an earlier version does not distinguish them.
         made_products=_made(content.get("made_products", content["made"])),
         made_operations=_made(content.get("made_operations", content["made"] if content["clients"] else None)),
         levels=content["levels"],

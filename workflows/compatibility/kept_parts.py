@@ -1,7 +1,7 @@
-"""The two parts of the published data, and how a grid that has one of them leaves the other as it is.
+"""The parts of the published data, each of which can be renewed alone.
 
-One part is what is judged by rules, the other what clients did with brokers. To judge both takes hours, so each can be
-renewed alone.
+One part is what is judged by rules, the other what clients did with brokers. To judge both takes hours. A
+grid that has one of them leaves the other as it was published.
 """
 
 from __future__ import annotations
