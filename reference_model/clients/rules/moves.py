@@ -12,7 +12,7 @@ from reference_model.clients.rules.read_response import ReadResponse, ResponseKi
 from reference_model.clients.scripts.recording import Recording, SeenConnection, SeenRequest
 from reference_model.clients.scripts.script import ConnectionScript
 from reference_model.clients.scripts.served_apis import CLIENT_APIS
-from reference_model.profiles.known_apis import label_of
+from reference_model.profiles.known_apis import known_apis, label_of
 from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.described_messages import FIRST_METADATA_WITH_AN_ERROR
@@ -25,6 +25,8 @@ ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
     ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,
 }
 """Errors after which a connection must not be used any more, with the first version that can be answered with them."""
+HIGHEST_VERSION_OF_ANY_API = 1000
+"""Far above the version of any API: a client that sends more has copied the broker's maximum."""
 IN_FLIGHT_MS = 200
 """How long two requests that a client sends without waiting between them may be apart when the broker reads them, on a
 busy machine.
@@ -64,7 +66,19 @@ class Move:
 
     def __str__(self) -> str:
         seen = self.request
+        if self.is_no_request:
+            return f"the data on connection {seen.connection}"
         return f"{label_of(seen.api_key)} v{seen.api_version} on connection {seen.connection}"
+
+    @property
+    def has_impossible_version(self) -> bool:
+        """Whether no API has as many versions."""
+        return self.request.api_version > HIGHEST_VERSION_OF_ANY_API
+
+    @property
+    def is_no_request(self) -> bool:
+        """Whether its first bytes are no header, but for example the letters of a token."""
+        return self.has_impossible_version and self.request.api_key not in known_apis()
 
     @property
     def response_kind(self) -> ResponseKind | None:

@@ -15,14 +15,10 @@ from reference_model.clients.rules.moves import Forbidden, History, Move
 from reference_model.clients.rules.read_response import ReadResponse, ResponseKind
 from reference_model.clients.rules.software_rules import HEADER_RULES, SOFTWARE_RULES
 from reference_model.clients.scripts.recording import Recording, SeenConnection
-from reference_model.profiles.known_apis import known_apis
 from reference_model.profiles.listeners import SASL_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY, SASL_KEYS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
-
-HIGHEST_VERSION_OF_ANY_API = 1000
-"""Far above the version of any API: a client that sends more has copied the broker's maximum."""
 
 _ENDING_CLAUSES = {
     ErrorCode.INVALID_REQUEST: "KIP-511.client-errors-on-42",
@@ -99,12 +95,13 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     seen = move.request
     if seen.is_about_versions:
         return
-    if seen.api_key not in known_apis() and seen.api_version > HIGHEST_VERSION_OF_ANY_API:
+    if move.is_no_request:
         yield (
             "KIP-35.client-uses-overlap",
             "is no request: it looks like a bare SASL token, which may only follow SaslHandshake v0",
         )
-    elif seen.api_version > HIGHEST_VERSION_OF_ANY_API:
+        return
+    if move.has_impossible_version:
         yield "KIP-35.client-uses-overlap", "has a version that no client knows"
     table = move.table
     if table is None and _replaces_refused_table(move, history):
