@@ -177,16 +177,11 @@ def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") ->
 
 
 def flexible_brokers() -> st.SearchStrategy[Script]:
-    """Brokers that support a flexible version at least; some are slow, write in pieces, or throttle."""
+    """Brokers that support a flexible version at least; some are slow, or write in pieces."""
     answers = st.builds(
-        lambda pieces, delay_ms, throttle_time_ms: Answer(
-            pieces=pieces,
-            delay_ms=min(delay_ms, MAX_DELAY_MS // pieces),
-            throttle_time_ms=throttle_time_ms,
-        ),
+        lambda pieces, delay_ms: Answer(pieces=pieces, delay_ms=min(delay_ms, MAX_DELAY_MS // pieces)),
         st.integers(1, 5),
         st.integers(0, 500),
-        st.integers(0, 300),
     )
     connections = st.builds(
         ConnectionScript,

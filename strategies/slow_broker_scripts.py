@@ -16,7 +16,7 @@ from reference_model.clients.scripts.script import (
     Script,
     all_connections,
 )
-from strategies.broker_scripts import metadata_ranges
+from strategies.broker_scripts import SUCCESS_MS, metadata_ranges
 from strategies.nonsense_scripts import (
     RECOVERY_MS,
     broken_tables,
@@ -27,6 +27,7 @@ from strategies.nonsense_scripts import (
 FAILS_FOR_MS = 3500
 """As long as three asks of a client that keeps asking: each may take a second."""
 WORKS_FOR_RESPONSES = 4
+MAX_THROTTLE_MS = 1000
 NEWEST_AFTER_LATE = 4
 """So old a version of Metadata that every client of today knows a newer one, and can use this one."""
 ENOUGH_AFTER_LATE = 40
@@ -52,6 +53,18 @@ def brokers_that_fail_for_long() -> st.SearchStrategy[Script]:
     """Brokers with `failing_for_long`, which close connections or answer with nonsense meanwhile."""
     answers = st.none() | broken_tables() | other_errors()
     return st.builds(failing_for_long, first_works=st.booleans(), answer=answers)
+
+
+def throttling_broker(throttle_time_ms: int) -> Script:
+    """Return a script of a healthy broker each of whose tables says for how long the client is throttled."""
+    return all_connections(
+        ConnectionScript(answers=(Answer(throttle_time_ms=throttle_time_ms),)), timeout_ms=SUCCESS_MS
+    )
+
+
+def throttling_brokers() -> st.SearchStrategy[Script]:
+    """Brokers that throttle a client for up to a second, Kafka's longest pause with its defaults."""
+    return st.integers(1, MAX_THROTTLE_MS).map(throttling_broker)
 
 
 def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS, always: bool = True) -> Script:

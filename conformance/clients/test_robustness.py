@@ -83,6 +83,19 @@ def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -
         assert_uses_late_table(play)
 
 
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-works-when-throttled")
+@given(script=throttling_brokers())
+@settings(max_examples=2)
+@example(script=throttling_broker(1))
+@example(script=throttling_broker(500))
+def test_throttled_client_works_after_the_pause(client: ClientUnderTest, script: Script) -> None:
+    """A client uses a table whose throttle time is above zero, and does not ask for it again and again."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_works(play)
+
+
 @pytest.mark.malformed
 @pytest.mark.needs("asks_versions")
 @pytest.mark.clause("KIP-35.client-survives-nonsense")

@@ -220,6 +220,8 @@ from strategies.slow_broker_scripts import (
     late_tables,
     slow_broker,
     slow_brokers,
+    throttling_broker,
+    throttling_brokers,
 )
 from strategies.transaction_scripts import (
     AT_LEVEL_1,

@@ -158,9 +158,13 @@ class Negotiation(Asking):
         except DecodeError as error:
             raise Nonsense(f"ApiVersions v{version}: {error}") from error
         if decoded.throttle_time_ms > 0:
-            self.network.wait(min(decoded.throttle_time_ms, self.left_ms))
+            self.wait_while_throttled(link, decoded.throttle_time_ms)
         self.learn_features(link, decoded)
         return self.ranges_in(link, decoded)
+
+    def wait_while_throttled(self, link: Link, throttle_time_ms: int) -> None:
+        """Send nothing for as long as the broker said."""
+        self.network.wait(min(throttle_time_ms, self.left_ms))
 
     def first_version(self, link: Link) -> int:
         """Return the version of ApiVersions that the client begins with on a connection.

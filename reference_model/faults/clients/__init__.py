@@ -30,6 +30,7 @@ from reference_model.faults.clients import (
     removed_versions,
     slow_brokers,
     success,
+    throttled,
     tls,
     twin_keys,
 )
