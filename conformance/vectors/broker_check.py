@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clauses.catalogue import Level, catalogue
+from clauses.catalogue import Clause, Level, catalogue
 from conformance.vectors.broker_vectors import LEVELS, BrokerVector, Expectation, Outcomes, VectorStep
 from conformance.vectors.differences import what_differs
 from conformance.vectors.expected_outcomes import is_closed
@@ -41,6 +41,7 @@ ANSWER_TIMEOUT_S = 5.0
 PIECE_PAUSE_S = 0.02
 """How long nothing is written between two writes of a step, so that the broker reads them one by one."""
 REFUSED_AS_UNLISTED = "PROTOCOL.unknown-api-refused"
+_OF_LISTED_APIS = (AnswerKind.OTHER, AnswerKind.SASL_HANDSHAKE, AnswerKind.SASL_AUTHENTICATE)
 """The clause of an outcome that a broker has only if it does not list what was asked for."""
 
 
@@ -192,13 +193,15 @@ class BrokerCheck:
         to be refused. One whose table cannot be read is judged.
         """
         for step in vector.steps:
-            table = self.table_of(step.listener).response if step.frames else None
+            if not step.frames:
+                continue
+            own_table = self.table_of(step.listener)
             for frame, expected in zip(step.frames, step.expected, strict=False):
-                needs = _needs_listed(step, expected)
-                if table is None or needs is None:
+                needs = _needs_listed(step, expected.outcomes(own_table.newest_version, self._release))
+                if own_table.response is None or needs is None:
                     continue
                 start = read_request_start(frame)
-                own = table.range_of(start.api_key)
+                own = own_table.response.range_of(start.api_key)
                 if needs != (own is not None and own.min_version <= start.api_version <= own.max_version):
                     return False
         return True
@@ -236,14 +239,20 @@ class BrokerCheck:
                 continue
             frame = step.frames[number] if number < len(step.frames) else b"".join(step.writes)[:READ_BYTES]
             exchange = _exchange(frame, stream, outcomes)
-            found = self._judge(vector, step, exchange, outcomes, stream)
+            found = self._judge(vector, step, exchange, outcomes, expected, stream)
             found = found or self._judge_response(vector, exchange, epochs)
             if found is not None:
                 return found
         return None
 
     def _judge(
-        self, vector: BrokerVector, step: VectorStep, exchange: Exchange, outcomes: Outcomes, stream: _VectorStream
+        self,
+        vector: BrokerVector,
+        step: VectorStep,
+        exchange: Exchange,
+        outcomes: Outcomes,
+        expected: Expectation,
+        stream: _VectorStream,
     ) -> Disagreement | None:
         agreement = self._agreement(step.listener)
         matched = agreement.matching(exchange, outcomes)
@@ -254,6 +263,12 @@ class BrokerCheck:
         own = catalogue()[outcomes[0].clause]
         is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
         is_own = is_pinned or _is_next_to_its_own(own.id, vector)
+        if (
+            not is_own
+            and not self._release
+            and (pinned := _pinned_by_a_release(agreement, exchange, outcomes, expected))
+        ):
+            own, is_own = pinned, True
         return Disagreement(
             vector=vector.id,
             clause=own.id if is_own else vector.clauses[0],
@@ -285,19 +300,36 @@ class BrokerCheck:
         return None
 
 
+def _pinned_by_a_release(
+    agreement: Agreement, exchange: Exchange, outcomes: Outcomes, expected: Expectation
+) -> Clause | None:
+    """Return the PIN by which some release of Apache Kafka does the same as a broker; None if there is none.
+
+    It is about what the release does, or about the close that others do in its place. A refusal that is missing is no
+    difference in its shape.
+    """
+    for each in expected.apache_kafka:
+        matched = agreement.matching(exchange, each.outcomes)
+        closes = outcomes[:1] if is_closed(outcomes) else ()
+        for outcome in (matched, *closes) if matched else ():
+            clause = catalogue()[outcome.clause]
+            if clause.level is Level.PIN:
+                return clause
+    return None
+
+
 def _is_next_to_its_own(clause: str, vector: BrokerVector) -> bool:
     """Return whether a frame whose outcome is a clause's only stands next to another one, which the vector is about."""
     outcomes = (each for step in vector.steps for expected in step.expected for each in expected.by_version[-1])
     return clause not in vector.clauses and any(each.clause in vector.clauses for each in outcomes)
 
 
-def _needs_listed(step: VectorStep, expected: Expectation) -> bool | None:
+def _needs_listed(step: VectorStep, outcomes: Outcomes) -> bool | None:
     """Return whether a broker must list what a frame asks for, or must not; None if that does not matter.
 
     A listener with SASL refuses what it lists as well, before a client has authenticated.
     """
-    outcomes = expected.by_version[-1]
-    if any(each.kind is AnswerKind.OTHER for each in outcomes):
+    if any(each.kind in _OF_LISTED_APIS for each in outcomes):
         return True
     is_refused = any(each.clause == REFUSED_AS_UNLISTED for each in outcomes)
     return False if is_refused and step.listener not in SASL_LISTENERS else None

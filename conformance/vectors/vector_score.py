@@ -21,7 +21,7 @@ from reference_model.clients.model.model_client import ModelClient
 from reference_model.clients.model.negotiation import MODEL
 from reference_model.faults.broker import DEFECTS
 from reference_model.faults.clients import FAULTS
-from reference_model.profiles.profile import REFERENCE
+from reference_model.profiles.profile import NEWEST_RELEASE, REFERENCE
 
 _STAGES: Mapping[Stage, str] = {
     Stage.TLS: "only a TLS handshake shows it",
@@ -146,9 +146,9 @@ class VectorScore:
         }
 
 
-def broker_in_memory(defect: str) -> Open:
+def broker_in_memory(defect: str, *, release: str = NEWEST_RELEASE) -> Open:
     """Return what opens streams to a reference broker in memory, with a planted defect unless its name is empty."""
-    running = broker_with(defect).running
+    running = broker_with(defect, release=release).running
     assert isinstance(running, InMemoryTarget)
 
     def open_stream(listener: str) -> Transport:

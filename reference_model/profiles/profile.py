@@ -162,10 +162,12 @@ def with_own_table(profile: Profile, response: ApiVersionsResponse) -> Profile:
     """
     own_range = response.range_of(API_VERSIONS_KEY)
     newest = profile.own_range.max_version if own_range is None else own_range.max_version
+    has_epoch = response.finalized_features_epoch >= 0
     traits = replace(
         profile.traits,
         api_versions_max=min(newest, NEWEST_VERSION),
-        epoch_sent=response.finalized_features_epoch >= 0,
+        epoch_sent=has_epoch,
+        epoch_sent_before_authentication=has_epoch and profile.traits.epoch_sent_before_authentication,
     )
     # Whatever it lists it can parse, also what the release does not know yet.
     readable = (*profile.readable_keys, *response.api_keys) if profile.readable_keys else ()

@@ -40,7 +40,6 @@ from wire.sasl import PLAIN
 PLAIN_TOKEN_PARTS = 3
 CLAUSE = "MODEL.sequence-agrees"
 """The clause that reactions to the steps of SASL name: other clauses judge only what these steps lead to."""
-_BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
 
 
@@ -192,7 +191,8 @@ def _to_api_versions(
 ) -> tuple[Reaction, ...]:
     traits = profile.traits
     if state is ConnectionState.API_VERSIONS_SERVED and traits.sasl_versions_once:
-        return (closed(_BEFORE_AUTHENTICATION),)
+        # No source forbids to ask twice.
+        return (closed(CLAUSE),)
     if not 0 <= header.api_version <= traits.api_versions_max:
         return (unsupported(profile),)
     checked = identity if traits.ids_checked_before_authentication else None

@@ -14,7 +14,9 @@ from conformance.vectors.expected_outcomes import CLUSTER_ID, SentStep, with_exp
 from conformance.vectors.own_identity import with_ids
 from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import load_vectors
+from fixtures.registry.targets import select_targets
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
+from reference_model.profiles.profile import RECORDED_RELEASES
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
@@ -56,6 +58,21 @@ def test_every_published_vector_holds_for_the_reference_broker() -> None:
     check = BrokerCheck(broker_in_memory(""))
     wrong = [found for each in load_vectors().of_brokers() if (found := check.check(each)) is not None]
     assert wrong == []
+
+
+@pytest.mark.parametrize("judged_as", ["itself", "any-broker"])
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
+def test_published_vectors_accuse_no_release_of_apache_kafka(release: str, judged_as: str) -> None:
+    """As itself a release differs in nothing, and by the text of the KIPs only in what is pinned or declared."""
+    (target,) = select_targets([f"apache-kafka-{release}"])
+    check = BrokerCheck(broker_in_memory("", release=release), release=release if judged_as == "itself" else "")
+    vectors = [each for each in load_vectors().of_brokers() if set(each.listeners) <= set(target.listeners)]
+    accused: dict[str, set[str]] = {}
+    for found in (check.check(each) for each in vectors if check.has_the_table_for(each)):
+        if found is not None and (judged_as == "itself" or found.level is not Level.PIN):
+            accused.setdefault(found.sentence, set()).add(found.clause)
+    declared = {known.clause for known in target.known_violations}
+    assert {sentence: clauses for sentence, clauses in accused.items() if not clauses & declared} == {}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +121,19 @@ def test_a_frame_next_to_that_of_a_vector_is_judged_by_its_own_clause(
     found = BrokerCheck(broker_in_memory(defect)).check(named(digits))
     assert found is not None
     assert (found.clause, found.level) == (clause, level)
+
+
+def test_what_some_release_does_too_is_no_violation() -> None:
+    """3.9 serves a request with a negative number of tags, which other brokers refuse; nothing but a PIN is broken."""
+    given = named("05b8a5")
+    (step,) = given.steps
+    (expected, *_) = step.expected[1:]
+    served = next(each for each in expected.apache_kafka if each.has("3.9.2"))
+    assert [each.outcome for each in served.outcomes] == [Outcome.ANSWER]
+    found = BrokerCheck(broker_in_memory("", release="3.9.2")).check(given)
+    assert found is not None
+    assert (found.clause, found.level) == ("PROTOCOL.short-frame-refused", Level.PIN)
+    assert BrokerCheck(broker_in_memory("", release="3.9.2"), release="3.9.2").check(given) is None
 
 
 def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> None:
