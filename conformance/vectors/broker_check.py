@@ -263,12 +263,9 @@ class BrokerCheck:
         own = catalogue()[outcomes[0].clause]
         is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
         is_own = is_pinned or _is_next_to_its_own(own.id, vector)
-        if (
-            not is_own
-            and not self._release
-            and (pinned := _pinned_by_a_release(agreement, exchange, outcomes, expected))
-        ):
-            own, is_own = pinned, True
+        if not self._release and not (is_own and own.level is Level.PIN):
+            pinned = _pinned_by_a_release(agreement, exchange, outcomes, expected)
+            own, is_own = pinned or own, is_own or pinned is not None
         return Disagreement(
             vector=vector.id,
             clause=own.id if is_own else vector.clauses[0],

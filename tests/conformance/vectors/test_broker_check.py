@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from clauses.catalogue import Level
+from conformance.mutation.subjects import broker_with
 from conformance.vectors.broker_check import BrokerCheck, OwnTable
 from conformance.vectors.broker_vectors import BrokerVector
 from conformance.vectors.expected_outcomes import CLUSTER_ID, SentStep, with_expectations
@@ -15,6 +16,8 @@ from conformance.vectors.own_identity import with_ids
 from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import load_vectors
 from fixtures.registry.targets import select_targets
+from fixtures.under_test.in_memory import InMemoryTarget, InMemoryTransport
+from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profiles.profile import RECORDED_RELEASES
 from wire.api_versions import ApiVersion, ApiVersionsResponse
@@ -134,6 +137,22 @@ def test_what_some_release_does_too_is_no_violation() -> None:
     assert found is not None
     assert (found.clause, found.level) == ("PROTOCOL.short-frame-refused", Level.PIN)
     assert BrokerCheck(broker_in_memory("", release="3.9.2"), release="3.9.2").check(given) is None
+
+
+class LosesAnswersAtTheEnd(InMemoryTransport):
+    """A stream to a broker that closes at the end of ours, and sends nothing any more; up to 2.4 Kafka may do so."""
+
+    def recv(self, size: int, /) -> bytes:
+        return b"" if self._connection.state is ConnectionState.CLOSED else super().recv(size)
+
+
+def test_answer_that_old_releases_may_lose_is_no_violation() -> None:
+    served = broker_with("").running
+    assert isinstance(served, InMemoryTarget)
+    check = BrokerCheck(lambda listener: LosesAnswersAtTheEnd(served.served[listener].connect()))
+    found = check.check(named("120eef"))
+    assert found is not None
+    assert (found.clause, found.level) == ("PROTOCOL.half-close-answers-complete", Level.PIN)
 
 
 def test_the_outcome_follows_from_the_newest_version_that_the_broker_has() -> None:
