@@ -14,6 +14,7 @@ from conformance.vectors.broker_vectors import BrokerVector
 from conformance.vectors.vector_score import broker_in_memory
 from conformance.vectors.vector_set import load_vectors
 from fixtures.errors import ConnectionFailed
+from fixtures.registry.clients import RINGS, select_clients
 from reference_model.profiles.listeners import PLAINTEXT
 from reports.document.markdown_form import markdown
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -22,6 +23,7 @@ from workflows.compatibility.data import DATA_FILE, read_data
 from workflows.compatibility.document import FINDINGS
 from workflows.findings_by_vector.__main__ import targets_of
 from workflows.findings_by_vector.document import ONLY_BY_PROPERTY, document_of
+from workflows.findings_by_vector.player import login_arguments
 from workflows.findings_by_vector.rows import SWEPT, FindingRow, FindingState, rows_of
 from workflows.findings_by_vector.tried import TriedProduct, read_tried, write_tried
 from workflows.findings_by_vector.trying_brokers import PlayedVectors, play_until_it_ends
@@ -114,6 +116,16 @@ def test_what_was_tried_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_tried(tmp_path, [product])
     assert read_tried(tmp_path) == {TANSU: product}
     assert read_tried(tmp_path / "empty") == {}
+
+
+def test_every_client_with_findings_can_be_played_to() -> None:
+    """One of them has no option for SASL."""
+    clients = [
+        each for each in select_clients(["*"], RINGS) if each.id in {finding.target for finding in DATA.findings}
+    ]
+    logins = {each.id: login_arguments(each) for each in clients}
+    assert [id_ for id_, login in logins.items() if not login] == ["sarama-1.61.1-version-0.10.2.0"]
+    assert "conformance" in logins["aiokafka-0.14.0"]
 
 
 def test_the_property_decides_about_a_play_and_the_player_may_not_see_it() -> None:

@@ -40,6 +40,13 @@ def build_player(folder: Path) -> Path:
     return program
 
 
+def login_arguments(client: Client) -> str:
+    """Return the arguments with which a client logs in; empty if it cannot, and so has no findings about that."""
+    if "sasl_plain" not in client.options:
+        return ""
+    return shlex.join(client.option("sasl_plain", **dataclasses.asdict(CREDENTIALS)))
+
+
 def play(player: Path, client: Client, ids: Sequence[str] = (), *, parallel: int = 4) -> str:
     """Play to a client; return the results as JSON lines, with what else was printed.
 
@@ -49,7 +56,7 @@ def play(player: Path, client: Client, ids: Sequence[str] = (), *, parallel: int
         ids: which plays; all if there are none.
         parallel: how many plays at a time.
     """
-    login = " ".join(client.option("sasl_plain", **dataclasses.asdict(CREDENTIALS)))
+    login = login_arguments(client)
     prefix = f"exec {shlex.join(installed(client).prefix)} --bootstrap $BOOTSTRAP --timeout $TIMEOUT"
     options = ["-vectors", str(FOLDER), "-start", START, "-only", ",".join(ids), "-parallel", str(parallel)]
     command = [str(player), *options, f"{prefix} ${{AGAIN:+--again}} ${{SASL:+{login}}}"]
