@@ -28,6 +28,7 @@ FAILS_FOR_MS = 3500
 """As long as three asks of a client that keeps asking: each may take a second."""
 WORKS_FOR_RESPONSES = 4
 MAX_THROTTLE_MS = 1000
+"""Kafka's longest pause with its defaults."""
 NEWEST_AFTER_LATE = 4
 """So old a version of Metadata that every client of today knows a newer one, and can use this one."""
 ENOUGH_AFTER_LATE = 40
@@ -63,7 +64,7 @@ def throttling_broker(throttle_time_ms: int) -> Script:
 
 
 def throttling_brokers() -> st.SearchStrategy[Script]:
-    """Brokers that throttle a client for up to a second, Kafka's longest pause with its defaults."""
+    """Brokers that throttle a client for up to a second."""
     return st.integers(1, MAX_THROTTLE_MS).map(throttling_broker)
 
 

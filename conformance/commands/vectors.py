@@ -32,7 +32,7 @@ from reports.wording.escaping import printable
 
 MAX_SHOWN_BYTES = 48
 VIOLATES, SHOULD, DIFFERS = "violates", "should", "differs"
-MEANING = """"violates": a MUST is broken; "should": a SHOULD is; "differs": a PIN, Apache Kafka does otherwise and no source says what is right."""
+MEANING = """"violates": a MUST is broken; "should": a SHOULD is; "differs": a PIN, releases of Apache Kafka do otherwise, or do the same and others not, and no source says what is right."""
 MEANING_WITH_RELEASE = """"violates": a MUST is broken, or the broker does otherwise than the release (PIN); "should": a SHOULD is broken."""
 OPTIONS = {SASL_PLAINTEXT: "a listener with SASL (--sasl)", CONTROLLER: "a controller's listener (--controller)"}
 """What a vector needs besides the plaintext listener, by listener."""
@@ -146,8 +146,8 @@ def run(
     Vectors that name the broker's ids (KIP-1242) get its own: those of the options, or those that it states in Metadata
     v2, or in DescribeCluster if it lists that.
 
-    "violates" is a broken MUST, "should" a broken SHOULD. "differs" is a PIN: Apache Kafka does otherwise, and no
-    source says what is right; it is no violation, unless --release is given.
+    "violates" is a broken MUST, "should" a broken SHOULD. "differs" is a PIN: releases of Apache Kafka do otherwise, or
+    some do the same and others not, and no source says what is right; it is no violation, unless --release is given.
     """
     addresses = {PLAINTEXT: address, SASL_PLAINTEXT: sasl, CONTROLLER: controller}
     listeners = {name: own for name, own in addresses.items() if own is not None}

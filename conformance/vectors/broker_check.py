@@ -22,7 +22,14 @@ from reference_model.broker.rules.reaction import AnswerKind
 from reference_model.judging.agreement import Agreement
 from reference_model.judging.table_rules import table_faults
 from reference_model.profiles.listeners import SASL_LISTENERS
-from reference_model.profiles.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of, with_own_table
+from reference_model.profiles.profile import (
+    KIP_TEXT,
+    NEWEST_RELEASE,
+    RECORDED_RELEASES,
+    Profile,
+    profile_of,
+    with_own_table,
+)
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode
@@ -41,8 +48,9 @@ ANSWER_TIMEOUT_S = 5.0
 PIECE_PAUSE_S = 0.02
 """How long nothing is written between two writes of a step, so that the broker reads them one by one."""
 REFUSED_AS_UNLISTED = "PROTOCOL.unknown-api-refused"
-_OF_LISTED_APIS = (AnswerKind.OTHER, AnswerKind.SASL_HANDSHAKE, AnswerKind.SASL_AUTHENTICATE)
 """The clause of an outcome that a broker has only if it does not list what was asked for."""
+_OF_LISTED_APIS = (AnswerKind.OTHER, AnswerKind.SASL_HANDSHAKE, AnswerKind.SASL_AUTHENTICATE)
+"""What answers requests that a broker must list before it has to serve them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,16 +268,15 @@ class BrokerCheck:
             must_close = matched.outcome is Outcome.ANSWER and matched.event is ConnectionEvent.REFUSED
             if not must_close or stream.is_over():
                 return None
-        own = catalogue()[outcomes[0].clause]
-        is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
-        is_own = is_pinned or _is_next_to_its_own(own.id, vector)
-        if not self._release and not (is_own and own.level is Level.PIN):
-            pinned = _pinned_by_a_release(agreement, exchange, outcomes, expected)
-            own, is_own = pinned or own, is_own or pinned is not None
+        clause, level = _broken(vector, exchange, outcomes)
+        if matched is None and not self._release and level is not Level.PIN:
+            newest = self.table_of(step.listener).newest_version
+            pinned = _pinned_by_a_release(agreement, exchange, outcomes, expected, newest)
+            clause, level = (clause, level) if pinned is None else (pinned.id, pinned.level)
         return Disagreement(
             vector=vector.id,
-            clause=own.id if is_own else vector.clauses[0],
-            level=own.level if is_own else vector.level,
+            clause=clause,
+            level=level,
             sentence=what_differs(exchange, outcomes, agreement, stays_open=matched is not None),
             sent=exchange.request.data,
             received=exchange.received,
@@ -297,18 +304,38 @@ class BrokerCheck:
         return None
 
 
+def _broken(vector: BrokerVector, exchange: Exchange, outcomes: Outcomes) -> tuple[str, Level]:
+    """Return the clause that a broker breaks which does otherwise than the outcomes, and its level."""
+    own = catalogue()[outcomes[0].clause]
+    is_pinned = own.level is Level.PIN and keeps_the_least(exchange, outcomes)
+    if is_pinned or _is_next_to_its_own(own.id, vector):
+        return own.id, own.level
+    return vector.clauses[0], vector.level
+
+
 def _pinned_by_a_release(
-    agreement: Agreement, exchange: Exchange, outcomes: Outcomes, expected: Expectation
+    agreement: Agreement, exchange: Exchange, outcomes: Outcomes, expected: Expectation, newest: int
 ) -> Clause | None:
     """Return the PIN by which some release of Apache Kafka does the same as a broker; None if there is none.
 
     It is about what the release does, or about the close that others do in its place. A refusal that is missing is no
-    difference in its shape.
+    difference in its shape. A release that does not list the API, or has other versions of ApiVersions, says nothing.
+
+    Args:
+        agreement: compares with outcomes.
+        exchange: what became of the frame.
+        outcomes: what the text of the KIPs allows.
+        expected: what it allows, and where releases differ.
+        newest: the newest version of ApiVersions that the broker supports.
     """
+    alike = [each for each in RECORDED_RELEASES if profile_of(each).own_range.max_version == newest]
     for each in expected.apache_kafka:
+        if not any(map(each.has, alike)):
+            continue
         matched = agreement.matching(exchange, each.outcomes)
-        closes = outcomes[:1] if is_closed(outcomes) else ()
-        for outcome in (matched, *closes) if matched else ():
+        if matched is None or matched.clause == REFUSED_AS_UNLISTED:
+            continue
+        for outcome in (matched, *(outcomes[:1] if is_closed(outcomes) else ())):
             clause = catalogue()[outcome.clause]
             if clause.level is Level.PIN:
                 return clause

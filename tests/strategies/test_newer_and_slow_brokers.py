@@ -32,6 +32,8 @@ from strategies.slow_broker_scripts import (
     late_tables,
     slow_broker,
     slow_brokers,
+    throttling_broker,
+    throttling_brokers,
 )
 from tests.strategies.search import find_any
 from tests.strategies.test_scripts import first
@@ -49,6 +51,8 @@ from wire.api_versions import NEWEST_VERSION
         (slow_brokers, lambda s: s == slow_broker()),
         (slow_brokers, lambda s: first(s).pieces == 2 and first(s).delay_ms == 1300),
         (slow_brokers, lambda s: s == slow_broker(always=False)),
+        (throttling_brokers, lambda s: s == throttling_broker(1)),
+        (throttling_brokers, lambda s: s == throttling_broker(1000)),
         (late_tables, lambda s: s == late_table(0)),
         (late_tables, lambda s: s.keeps_asking),
         (brokers_that_fail_for_long, lambda s: len(s.nodes[0].connections) == 3),

@@ -110,6 +110,7 @@ from strategies.slow_broker_scripts import (
     brokers_that_fail_for_long,
     late_tables,
     slow_brokers,
+    throttling_brokers,
 )
 from tests.strategies.search import find_any, unmet
 from wire.api_keys import METADATA_KEY
@@ -136,6 +137,7 @@ STRATEGIES = (
     brokers_that_heal,
     brokers_before_api_versions,
     slow_brokers,
+    throttling_brokers,
     brokers_whose_versions_change,
     healthy_clusters,
     clusters_without_the_check,

@@ -301,19 +301,19 @@ def test_data_is_read_as_it_was_written(data: Compatibility, tmp_path: Path) -> 
 def test_data_of_another_version_is_refused(data: Compatibility, tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     write_data(data, path)
-    path.write_text(path.read_text().replace('"compatibility_schema_version": 2', '"compatibility_schema_version": 1'))
-    with pytest.raises(CannotWork, match="has compatibility_schema_version 1, and not 2: make it again"):
+    path.write_text(path.read_text().replace('"compatibility_schema_version": 3', '"compatibility_schema_version": 1'))
+    with pytest.raises(CannotWork, match="has compatibility_schema_version 1, and not 3: make it again"):
         read_data(path)
 
 
-def test_data_without_parts_is_read(data: Compatibility, tmp_path: Path) -> None:
-    """An earlier version published it: both parts are made from the same runs."""
+def test_data_of_the_version_before_has_no_parts(data: Compatibility, tmp_path: Path) -> None:
+    """It does not distinguish them, and is read for what changes since."""
     path = tmp_path / "data.json"
     write_data(data, path)
-    content = json.loads(path.read_text())
+    content = {**json.loads(path.read_text()), "compatibility_schema_version": 2}
     del content["made_products"], content["made_operations"]
     path.write_text(json.dumps(content))
-    assert read_data(path) == replace(data, made_products=data.made, made_operations=data.made)
+    assert read_data(path) == replace(data, made_products=None, made_operations=None)
 
 
 def test_changes_name_new_withdrawn_and_moved_findings(data: Compatibility) -> None:

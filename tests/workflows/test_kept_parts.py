@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.command_line.suite_command import CannotWork
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
@@ -61,6 +62,17 @@ def test_products_alone_leave_operations_as_they_were(grid: Path, published: Com
     assert (found.data.releases, found.data.clients) == (published.releases, published.clients)
     assert found.data.made_operations == published.made_operations
     assert [each.id for each in found.data.products if each.role == "client"] == ["libone-1.0"]
+
+
+def test_parts_that_were_not_distinguished_are_not_kept(grid: Path, published: Compatibility) -> None:
+    older = replace(published, made_products=None, made_operations=None)
+    with pytest.raises(CannotWork, match="make it once from a grid that has both"):
+        collected_again(grid, older, OPERATION)
+
+
+def test_same_grid_gives_the_same_data_whatever_was_published(grid: Path, published: Compatibility) -> None:
+    folded, failures = FoldedGrid(read_grid(grid)), read_history_table(grid, "failures") or ()
+    assert collect(folded, failures, before=published).data == collect(folded, failures).data
 
 
 def test_page_says_what_each_part_was_made_from(published: Compatibility) -> None:

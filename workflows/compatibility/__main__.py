@@ -9,6 +9,7 @@ the other part as it was published. Without a grid, what follows from the stored
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -37,8 +38,11 @@ def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
     """
     failures = read_history_table(grid, "failures") or ()
     findings = out / FINDINGS
-    before = read_data(out / DATA_FILE) if (out / DATA_FILE).exists() else None
-    collected = collect(FoldedGrid(read_grid(grid)), failures, project, read_names(findings), before)
+    collect_from = partial(collect, FoldedGrid(read_grid(grid)), failures, project, read_names(findings))
+    collected = collect_from()
+    has_both = collected.data.made_products and collected.data.made_operations
+    if not has_both and (out / DATA_FILE).exists():
+        collected = collect_from(read_data(out / DATA_FILE))
     out.mkdir(parents=True, exist_ok=True)
     write_data(collected.data, out / DATA_FILE)
     write_findings(collected, findings)

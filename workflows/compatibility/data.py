@@ -15,7 +15,9 @@ from clauses.catalogue import Level, Role
 from fixtures.registry.targets import PROXY_TO
 from reports.command_line.suite_command import CannotWork
 
-DATA_SCHEMA_VERSION = 2
+DATA_SCHEMA_VERSION = 3
+_WITHOUT_PARTS = 2
+"""The version before, whose data does not distinguish what products and operations were made from."""
 DATA_FILE = "compatibility.json"
 WORKS, UNSUPPORTED, BROKEN, UNJUDGED = "✓–✕?"
 """The symbols of operations."""
@@ -277,15 +279,14 @@ def read_data(path: Path) -> Compatibility:
     """
     content = json.loads(path.read_text(encoding="utf-8"))
     version = content.get("compatibility_schema_version")
-    if version != DATA_SCHEMA_VERSION:
+    if version not in (_WITHOUT_PARTS, DATA_SCHEMA_VERSION):
         raise CannotWork(
             f"{path} has compatibility_schema_version {version}, and not {DATA_SCHEMA_VERSION}: make it again from its grid"
         )
     return Compatibility(
         made=Made(**_tuples(content["made"])),
-        # What was published by an earlier version does not distinguish them.
-        made_products=_made(content.get("made_products", content["made"])),
-        made_operations=_made(content.get("made_operations", content["made"] if content["clients"] else None)),
+        made_products=_made(content.get("made_products")),
+        made_operations=_made(content.get("made_operations")),
         levels=content["levels"],
         products=tuple(JudgedVersion(**each) for each in content["products"]),
         findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in content["findings"]),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +58,20 @@ defect ever gets it: `names.json` has all names.
 
 def write_findings(collected: Collected, folder: Path) -> None:
     """Write the data of all findings; what the folder had before is removed, but for names and kept findings."""
-    stored = {id_: folder / id_ / FACTS_FILE for id_ in collected.kept}
-    kept = {id_: path.read_bytes() for id_, path in stored.items() if path.exists()}
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
+    kept = {folder / id_ for id_ in collected.kept}
+    for path in folder.glob("*/*"):
+        if path.is_file():
+            path.unlink()
+        elif path not in kept:
+            shutil.rmtree(path)
+    for product in folder.glob("*/"):
+        with suppress(OSError):
+            product.rmdir()
+    folder.mkdir(parents=True, exist_ok=True)
     write_names(folder, collected.names, collected.names_before)
     for finding in collected.data.findings:
         own = folder / finding.id
-        own.mkdir(parents=True)
-        if finding.id in kept:
-            (own / FACTS_FILE).write_bytes(kept[finding.id])
+        own.mkdir(parents=True, exist_ok=True)
         evidence = collected.evidence.get(finding.id)
         if evidence is not None and evidence.failure is not None:
             facts = finding_facts(finding, evidence, evidence.failure)

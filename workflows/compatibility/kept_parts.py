@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reports.command_line.suite_command import CannotWork
 from reports.tables.target_names import without_signs
-from workflows.compatibility.data import Compatibility, Finding, JudgedVersion, Made
+from workflows.compatibility.data import Compatibility, Finding, JudgedVersion, Made, Undecided
 
 
 def kept_findings(
@@ -28,10 +29,17 @@ def kept_findings(
 
 
 def with_kept_parts(new: Compatibility, before: Compatibility | None) -> Compatibility:
-    """Return the data of a grid, with what was published of each part that the grid does not have."""
-    if before is None:
-        return new
-    return joined(new if new.made_products else before, new if new.made_operations else before)
+    """Return the data of a grid, with what was published of each part that the grid does not have.
+
+    Raises:
+        CannotWork: what was published does not distinguish its parts.
+    """
+    if before is not None and before.made_products is before.made_operations is None:
+        raise CannotWork(
+            "what was published does not distinguish products and operations: make it once from a grid that has both"
+        )
+    kept = before or new
+    return joined(new if new.made_products else kept, new if new.made_operations else kept)
 
 
 def joined(products: Compatibility, operations: Compatibility) -> Compatibility:
@@ -51,10 +59,7 @@ def joined(products: Compatibility, operations: Compatibility) -> Compatibility:
         findings=_by_product(findings),
         releases=operations.releases,
         clients=operations.clients,
-        undecided=(
-            *(each for each in products.undecided or () if not each.is_operation),
-            *(each for each in operations.undecided or () if each.is_operation),
-        ),
+        undecided=_undecided(products, operations),
     )
 
 
@@ -67,6 +72,15 @@ def made_of(parts: Sequence[Made]) -> Made:
         tiers=tuple(sorted({tier for made in parts for tier in made.tiers})),
         runs=sum(made.runs for made in parts),
         undecided=sum(made.undecided for made in parts),
+    )
+
+
+def _undecided(products: Compatibility, operations: Compatibility) -> tuple[Undecided, ...] | None:
+    if products.undecided is None or operations.undecided is None:
+        return None
+    return (
+        *(each for each in products.undecided if not each.is_operation),
+        *(each for each in operations.undecided if each.is_operation),
     )
 
 

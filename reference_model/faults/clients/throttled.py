@@ -14,7 +14,7 @@ LONGEST_MS = 10_000
 
 @fault(CLAUSE)
 class ThrottledClientAsksAgainAndAgain(ModelClient):
-    """Takes the throttle time for an error that goes away, and asks until it is zero."""
+    """Takes the throttle time for an error that goes away, and asks without end."""
 
     def wait_while_throttled(self, link: Link, throttle_time_ms: int) -> None:
         while throttle_time_ms < LONGEST_MS:
