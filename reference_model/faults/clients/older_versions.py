@@ -52,8 +52,11 @@ class _OlderSometimes(ModelClient):
         raise NotImplementedError
 
 
-# An older version of a request may have a header without the id of KIP-1313.
-@fault("KIP-35.client-prefers-newest", breaks_rarely=("KIP-1313.id-same-on-all-connections",))
+_WITHOUT_ID = ("KIP-1313.id-same-on-all-connections",)
+"""An older version of a request may have a header without the id of KIP-1313."""
+
+
+@fault("KIP-35.client-prefers-newest", breaks_rarely=_WITHOUT_ID)
 class EverySecondRequestIsOlder(_OlderSometimes):
     """Uses the newest common version in every second request alone."""
 
@@ -61,7 +64,7 @@ class EverySecondRequestIsOlder(_OlderSometimes):
         return bool(self.notes["requests"] % 2 == 0)
 
 
-@fault("KIP-35.client-prefers-newest")
+@fault("KIP-35.client-prefers-newest", breaks_rarely=_WITHOUT_ID)
 class BootstrapServerGetsAnOlderVersion(_OlderSometimes):
     """Asks the bootstrap server in an older version than the nodes that it names."""
 
@@ -69,7 +72,7 @@ class BootstrapServerGetsAnOlderVersion(_OlderSometimes):
         return link.node is None
 
 
-@fault("KIP-35.client-prefers-newest")
+@fault("KIP-35.client-prefers-newest", breaks_rarely=_WITHOUT_ID)
 class KnownNodesGetAnOlderVersion(_OlderSometimes):
     """Asks the nodes that metadata names in an older version than the bootstrap server."""
 
