@@ -1,7 +1,7 @@
 """The parts of the published data, each of which can be renewed alone.
 
-One part is what is judged by rules, the other what clients did with brokers. To judge both takes hours. A
-grid that has one of them leaves the other as it was published.
+One part is what is judged by rules, the other what clients did with brokers. To judge both takes hours, so a grid that
+has one of them leaves the other as it was published.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def with_kept_parts(new: Compatibility, before: Compatibility | None) -> Compati
             "what was published does not distinguish products and operations: make it once from a grid that has both"
         )
     kept = before or new
-    return joined(new if new.made_products else kept, new if new.made_operations else kept)
+    return _joined(new if new.made_products else kept, new if new.made_operations else kept)
 
 
-def joined(products: Compatibility, operations: Compatibility) -> Compatibility:
+def _joined(products: Compatibility, operations: Compatibility) -> Compatibility:
     """Return what one has of products that were judged by rules, and the other of operations."""
     findings = (
         *(each for each in products.findings if not each.tried_with),

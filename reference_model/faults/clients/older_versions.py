@@ -7,6 +7,9 @@ from reference_model.clients.model.model_client import ModelClient
 from reference_model.faults.clients.registry import fault
 from wire.api_keys import METADATA_KEY, SASL_KEYS
 
+_WITHOUT_ID = ("KIP-1313.id-same-on-all-connections",)
+"""An older version of a request may have a header without the id of KIP-1313."""
+
 
 def offered_range(link: Link, api_key: int) -> Range | None:
     """Return the range of an API in the table of a connection; None if it has none."""
@@ -50,10 +53,6 @@ class _OlderSometimes(ModelClient):
     def is_older(self, link: Link) -> bool:
         """Return whether the version before the newest one is used in a request."""
         raise NotImplementedError
-
-
-_WITHOUT_ID = ("KIP-1313.id-same-on-all-connections",)
-"""An older version of a request may have a header without the id of KIP-1313."""
 
 
 @fault("KIP-35.client-prefers-newest", breaks_rarely=_WITHOUT_ID)

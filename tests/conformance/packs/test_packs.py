@@ -9,6 +9,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -310,7 +311,10 @@ def _spoil_the_manifest(members: Members) -> None:
         (_exceed_the_rows, "the table answers has too many rows; the limit is 100,000"),
         (_change_a_hash_of_the_manifest, "run.json has another SHA-256 than pack.json lists"),
         (_change_the_suite, "it was judged by version 9.9.9 with the clauses "),
-        (_change_the_clauses, "with the clauses abababababab and this is 0."),
+        (
+            _change_the_clauses,
+            f"with the clauses abababababab and this is {version('kafka-conformance')} with the clauses",
+        ),
         (_make_it_one_of_clients, "it is about client; a pack has a run of brokers"),
         (_lead_out, "the name '../escaped' leads out of its folder"),
         (_make_a_bomb, "answers/bomb.parquet has 16,777,217 bytes; the limit is 16,777,216 bytes"),
