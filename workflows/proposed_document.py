@@ -37,10 +37,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     docs = checkout / DOCS
     before = read_data(docs / DATA_FILE)
     after = write_documents(site, docs, f"{GITHUB}/{repository}")
-    made_as_before = replace(
-        after, made=before.made, made_products=before.made_products, made_operations=before.made_operations
-    )
-    if made_as_before == before:
+    if replace(after, made=before.made) == before:
         return "Nothing changes in COMPATIBILITY.md."
     body = "\n\n".join(filter(None, (BODY, changes_between(before, after))))
     write_table(docs)

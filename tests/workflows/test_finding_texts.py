@@ -28,7 +28,7 @@ def finding_in(grid: Path, words: str, **changes: Any) -> tuple[Compatibility, F
 
 
 def published(data: Compatibility) -> Compatibility:
-    return replace(data, made=replace(data.made, project=PROJECT))
+    return replace(data, project=PROJECT)
 
 
 def test_text_of_a_finding_is_complete(grid: Path) -> None:

@@ -1,4 +1,4 @@
-"""A grid with products or operations alone leaves the other part as it was."""
+"""A grid that lacks a role leaves what was published of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from reports.command_line.suite_command import CannotWork
 from reports.grid.grid_reading import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_table
@@ -17,57 +16,69 @@ from tests.workflows.finding_grids import CLIENTS, MUST, SHARE, collected_from
 from workflows.compatibility.collecting import Collected, collect
 from workflows.compatibility.data import Compatibility
 from workflows.compatibility.document import document
-from workflows.compatibility.finding_files import write_findings
+from workflows.compatibility.finding_files import read_facts, write_findings
+from workflows.compatibility.finding_texts import finding_page
+from workflows.compatibility.kept_parts import ROLES
 
 
 @pytest.fixture(scope="module")
 def published(grid: Path) -> Compatibility:
-    """What was published before, by other runs."""
+    """What was published before, by other runs, when every rule was a SHOULD."""
     data = collected_from(grid).data
-    assert data.made_products
-    assert data.made_operations
-    products, operations = (
-        replace(made, date="2026-01-01", commits=("0" * 40,), runs=5)
-        for made in (data.made_products, data.made_operations)
+    return replace(
+        data,
+        made={
+            role: replace(each, date="2026-01-01", version="0.0.9", commits=("0" * 40,), runs=5)
+            for role, each in data.made.items()
+        },
+        levels=dict.fromkeys(data.levels, "SHOULD"),
     )
-    return replace(data, made_products=products, made_operations=operations)
 
 
-def collected_again(grid: Path, published: Compatibility, role: str) -> Collected:
-    """Return what is collected from the part of a grid that has one role."""
-    folded = FoldedGrid(read_grid(grid))
-    return collect(folded.by_role[role], read_history_table(grid, "failures") or (), before=published)
+def collected_again(grid: Path, published: Compatibility, *roles: str) -> Collected:
+    """Return what is collected from the part of a grid that has some roles."""
+    whole = read_grid(grid)
+    clauses = tuple(each for each in whole.clauses if each.role in roles)
+    rules = {each.clause for each in clauses}
+    part = replace(
+        whole,
+        targets=tuple(each for each in whole.targets if each.role in roles),
+        clauses=clauses,
+        cells=tuple(each for each in whole.cells if each.clause in rules),
+    )
+    return collect(FoldedGrid(part), read_history_table(grid, "failures") or (), before=published)
 
 
-def test_operations_alone_leave_products_as_they_were(grid: Path, published: Compatibility) -> None:
-    found = collected_again(grid, published, OPERATION)
-    assert found.kept == {each.id for each in published.findings if not each.tried_with}
+@pytest.mark.parametrize("role", ROLES)
+def test_one_role_alone_leaves_the_others_as_they_were(role: str, grid: Path, published: Compatibility) -> None:
+    found = collected_again(grid, published, role)
+    again = collected_from(grid).data
+    assert found.kept == {each.id for each in published.findings if each.role != role}
     assert found.data.findings == published.findings
     assert found.data.products == published.products
     assert found.data.undecided == published.undecided
-    assert found.data.levels == published.levels
-    assert found.data.made_products == published.made_products
-    assert found.data.made_operations != published.made_operations
-    assert found.data.made.date > "2026-01-01"
-    assert found.data.made.runs == 5 + (found.data.made_operations or found.data.made).runs
-
-
-def test_products_alone_leave_operations_as_they_were(grid: Path, published: Compatibility) -> None:
-    """Clients were not judged here, so only their operations are left of them."""
-    found = collected_again(grid, published, "broker")
-    (share,) = (each for each in published.findings if each.tried_with)
-    assert found.kept == {share.id}
-    assert share in found.data.findings
-    assert CLIENTS not in found.data.levels
+    assert found.data.made == {**published.made, role: again.made[role]}
     assert (found.data.releases, found.data.clients) == (published.releases, published.clients)
-    assert found.data.made_operations == published.made_operations
-    assert [each.id for each in found.data.products if each.role == "client"] == ["libone-1.0"]
+    of_role = {clause for each in published.findings if each.role == role for clause in each.clauses}
+    assert found.data.levels == {
+        clause: again.levels[clause] if clause in of_role else "SHOULD" for clause in published.levels
+    }
 
 
-def test_parts_that_were_not_distinguished_are_not_kept(grid: Path, published: Compatibility) -> None:
-    older = replace(published, made_products=None, made_operations=None)
-    with pytest.raises(CannotWork, match="make it once from a grid that has both"):
-        collected_again(grid, older, OPERATION)
+def test_client_whose_operations_are_not_tried_any_more_is_gone(grid: Path, published: Compatibility) -> None:
+    """It was judged by its operations alone."""
+    absent = replace(published.products[-1], id="gone-1.0", judged={OPERATION: True})
+    before = replace(published, products=(*published.products, absent))
+    assert absent not in collected_again(grid, before, OPERATION).data.products
+    assert absent in collected_again(grid, before, "broker").data.products
+
+
+def test_versions_of_a_product_stay_in_order(grid: Path, published: Compatibility) -> None:
+    """A newer version that was only tried precedes an older one that was judged by rules."""
+    newer = replace(published.products[-1], id="libone-2.0", release="2.0", judged={OPERATION: True})
+    before = replace(published, products=(*published.products, newer))
+    ids = [each.id for each in collected_again(grid, before, "client").data.products]
+    assert [each for each in ids if each.startswith("libone")] == ["libone-2.0", "libone-1.0", "libone-0.9"]
 
 
 def test_same_grid_gives_the_same_data_whatever_was_published(grid: Path, published: Compatibility) -> None:
@@ -75,11 +86,24 @@ def test_same_grid_gives_the_same_data_whatever_was_published(grid: Path, publis
     assert collect(folded, failures, before=published).data == collect(folded, failures).data
 
 
-def test_page_says_what_each_part_was_made_from(published: Compatibility) -> None:
-    text = document(published)
-    assert "- Products: 5 runs of the tier" in text
-    assert "- Operations: 5 runs of the tier" in text
-    assert text.count("the last on 2026-01-01, by version") == 2
+def test_page_says_what_each_part_was_made_from(grid: Path, published: Compatibility) -> None:
+    data = collected_again(grid, published, OPERATION).data
+    text = document(data)
+    assert "- Brokers and proxies: 5 runs of the tier" in text
+    assert "- Clients: 5 runs of the tier" in text
+    assert text.count("the last on 2026-01-01, by version 0.0.9") == 2
+    assert f"\n\n2026-01-01 to {data.made[OPERATION].date}: " in text
+
+
+def test_finding_names_the_version_that_found_it(grid: Path, published: Compatibility, tmp_path: Path) -> None:
+    write_findings(collected_from(grid), tmp_path)
+    data = collected_again(grid, published, "client").data
+    found_by = {
+        finding.role: finding_page(data, finding, facts).partition("Found by kafka-conformance ")[2].split(",")[0]
+        for finding in data.findings
+        if (facts := read_facts(tmp_path / finding.id))
+    }
+    assert found_by == {"broker": "0.0.9", "client": data.made["client"].version}
 
 
 def test_bytes_of_kept_findings_stay(grid: Path, published: Compatibility, tmp_path: Path) -> None:

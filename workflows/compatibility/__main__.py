@@ -3,13 +3,12 @@
     python -m workflows.compatibility [GRID] --out docs
 
 The grid is the folder that `kafka-conformance grid` wrote, with its tables. Files of findings that are no longer found
-are removed; a finding that was known before keeps its folder. A grid without operations, or with nothing else, leaves
-the other part as it was published. Without a grid, what follows from the stored data is written again.
+are removed; a finding that was known before keeps its folder. A grid without brokers, clients or operations leaves what
+was published of them. Without a grid, what follows from the stored data is written again.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -38,11 +37,8 @@ def write_documents(grid: Path, out: Path, project: str = "") -> Compatibility:
     """
     failures = read_history_table(grid, "failures") or ()
     findings = out / FINDINGS
-    collect_from = partial(collect, FoldedGrid(read_grid(grid)), failures, project, read_names(findings))
-    collected = collect_from()
-    has_both = collected.data.made_products and collected.data.made_operations
-    if not has_both and (out / DATA_FILE).exists():
-        collected = collect_from(read_data(out / DATA_FILE))
+    before = read_data(out / DATA_FILE) if (out / DATA_FILE).exists() else None
+    collected = collect(FoldedGrid(read_grid(grid)), failures, project, read_names(findings), before)
     out.mkdir(parents=True, exist_ok=True)
     write_data(collected.data, out / DATA_FILE)
     write_findings(collected, findings)

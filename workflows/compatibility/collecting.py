@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from clauses.catalogue import Level
+from clauses.catalogue import Level, Role
 from reference_model.profiles.listeners import PLAINTEXT, TLS_LISTENERS
 from reference_model.profiles.profile import line_of, release_order
 from reference_model.profiles.release_tables import RecordedRelease, recorded_releases
@@ -25,6 +25,7 @@ from reports.release_changes.rule_changes import RuleKind
 from reports.release_changes.upgrade import upgrade_between
 from reports.repeats import FailureClass
 from reports.tables.failure_rows import KeptFailure
+from reports.tables.run_rows import GridRun
 from reports.tables.target_names import implementation_name
 from reports.wording.escaping import one_line
 from upgrade.planning.release_names import ends_named
@@ -42,7 +43,7 @@ from workflows.compatibility.data import (
     Undecided,
     is_dotted,
 )
-from workflows.compatibility.kept_parts import kept_findings, made_of, with_kept_parts
+from workflows.compatibility.kept_parts import ROLES, with_kept_parts
 from workflows.compatibility.names import FindingIdentity, FindingName, named
 from workflows.compatibility.scripts import PLAYER, SENDER
 
@@ -67,7 +68,7 @@ class Collected:
 
     Attributes:
         data: the data.
-        kept: the ids of the findings that are kept as they were published, because the grid does not have their part.
+        kept: the ids of the findings that are kept as they were published, because the grid does not have their role.
         evidence: the failure that shows each other finding, by its id; a finding without a stored failure has none.
         names: the names of the other findings.
         names_before: the names that were given before.
@@ -105,33 +106,23 @@ def collect(
             finding, shown = _finding(family, bug, reason, list(judged))
             since, fixed = between_versions(finding, own)
             unnamed.append((replace(finding, since=since, fixed=fixed), shown, _identity(finding, shown, bug)))
-    undecided = tuple(_undecided(products))
-    made_products, made_operations = (
-        _made(
-            folded,
-            project,
-            sum(each.is_operation is of_operations for each in undecided),
-            of_operations=of_operations,
-        )
-        for of_operations in (False, True)
-    )
-    kept = kept_findings(made_products, made_operations, before)
+    made = {role: _made(runs) for role in ROLES if (runs := _runs_of(role, folded))}
+    kept = frozenset(each.id for each in (before.findings if before else ()) if each.role not in made)
     own_names = named([identity for *_, identity in unnamed], names, kept)
     findings = [replace(finding, id=name.id) for (finding, *_), name in zip(unnamed, own_names, strict=True)]
     shown_by = zip(findings, (shown for _, shown, _ in unnamed), strict=True)
     broken = {clause for finding in findings for clause in finding.clauses}
     releases, clients = _operations(folded)
     data = Compatibility(
-        made=made_of([each for each in (made_products, made_operations) if each]),
-        made_products=made_products,
-        made_operations=made_operations,
+        project=project,
+        made=made,
         levels={each.clause: each.level for each in folded.grid.clauses if each.clause in broken},
         products=tuple(judged.values()),
         findings=tuple(findings),
         releases=releases,
         clients=clients,
         steps=tuple(_steps(folded)),
-        undecided=undecided,
+        undecided=tuple(_undecided(products)),
     )
     evidence = {finding.id: shown for finding, shown in shown_by if shown is not None}
     return Collected(
@@ -139,20 +130,18 @@ def collect(
     )
 
 
-def _made(folded: FoldedGrid, project: str, undecided: int, *, of_operations: bool) -> Made | None:
-    """Return what one part of the data was made from; None if the grid does not have it."""
-    own = {entry.run_id for entry in folded.grid.targets if (entry.role == OPERATION) is of_operations}
-    runs = [run for run in folded.grid.runs if run.in_grid and run.run_id in own]
-    if not runs:
-        return None
+def _runs_of(role: str, folded: FoldedGrid) -> Sequence[GridRun]:
+    own = {entry.run_id for entry in folded.grid.targets if entry.role == role}
+    return [run for run in folded.grid.runs if run.in_grid and run.run_id in own]
+
+
+def _made(runs: Sequence[GridRun]) -> Made:
     return Made(
         date=max(run.finished_at for run in runs).date().isoformat(),
         version=max(runs, key=lambda run: run.finished_at).suite_version,
-        project=project,
         commits=tuple(dict.fromkeys(run.suite_commit for run in runs if run.suite_commit)),
         tiers=tuple(sorted({run.tier for run in runs})),
         runs=len(runs),
-        undecided=undecided,
     )
 
 
@@ -161,6 +150,7 @@ def _undecided(products: Sequence[Product]) -> Iterator[Undecided]:
         for own in product.cells:
             if own.clause.level == Level.MUST and own.cell.verdict in UNSETTLED_VERDICTS:
                 yield Undecided(
+                    role=own.role,
                     product=product.id,
                     clause=own.clause.clause,
                     target=own.cell.target,
@@ -174,7 +164,11 @@ def _judged(product: Product) -> JudgedVersion:
         family=implementation_name(library_of(product)),
         release=product.release,
         role=product.role,
-        is_judged=any(own.cell.verdict not in _SAY_NOTHING for own in product.cells),
+        judged={
+            role: any(own.role == role and own.cell.verdict not in _SAY_NOTHING for own in product.cells)
+            for role in ROLES
+            if any(own.role == role for own in product.cells) or (role == product.role and product.column)
+        },
     )
 
 
@@ -217,6 +211,7 @@ def _finding(family: str, bug: Bug, reason: str, order: Sequence[str]) -> tuple[
     title = bug.title if reason else title_of(own, shown)
     finding = Finding(
         id="",
+        role=_role(bug.first),
         family=family,
         title=one_line(title),
         broken={owner: tuple(broken[owner]) for owner in order if owner in broken},
@@ -273,9 +268,12 @@ def _identity(finding: Finding, shown: Evidence | None, bug: Bug) -> FindingIden
     )
 
 
+def _role(evidence: Evidence) -> str:
+    return OPERATION if evidence.is_operation else Role.CLIENT if evidence.is_client else Role.BROKER
+
+
 def _owner(evidence: Evidence) -> str:
-    role = OPERATION if evidence.is_operation else ""
-    return owner_of(evidence.clause, evidence.target.target, role)
+    return owner_of(evidence.clause, evidence.target.target, _role(evidence))
 
 
 def _script(shown: Evidence | None) -> str:

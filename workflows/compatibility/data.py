@@ -14,10 +14,9 @@ from typing import Any
 from clauses.catalogue import Level, Role
 from fixtures.registry.targets import PROXY_TO
 from reports.command_line.suite_command import CannotWork
+from reports.records import OPERATION
 
-DATA_SCHEMA_VERSION = 3
-_WITHOUT_PARTS = 2
-"""The version before, whose data does not distinguish what products and operations were made from."""
+DATA_SCHEMA_VERSION = 4
 DATA_FILE = "compatibility.json"
 WORKS, UNSUPPORTED, BROKEN, UNJUDGED = "✓–✕?"
 """The symbols of operations."""
@@ -25,25 +24,21 @@ WORKS, UNSUPPORTED, BROKEN, UNJUDGED = "✓–✕?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What the data was made from.
+    """What the verdicts of one role were made from.
 
     Attributes:
         date: the day of the newest run, "2026-11-27".
         version: the version of the suite in the newest run.
-        project: the address of the suite's repository, to which texts link; empty if it is not published.
         commits: the commits of the suite that judged, in the order of the runs.
         tiers: how much the runs sent.
-        runs: how many runs the grid is made of.
-        undecided: how many MUST cells could not be judged.
+        runs: how many runs that were.
     """
 
     date: str
     version: str
-    project: str
     commits: tuple[str, ...]
     tiers: tuple[str, ...]
     runs: int
-    undecided: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +50,19 @@ class JudgedVersion:
         family: the name of the product without its version.
         release: its version.
         role: broker or client.
-        is_judged: whether any rule could be judged; if not, nothing is known of it.
+        judged: maps the roles in which it was judged, also operation, to whether any rule could be judged.
     """
 
     id: str
     family: str
     release: str
     role: str
-    is_judged: bool
+    judged: Mapping[str, bool]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether any rule could be judged; if not, nothing is known of it."""
+        return any(self.judged.values())
 
     @property
     def kind(self) -> str:
@@ -81,6 +81,7 @@ class Finding:
 
     Attributes:
         id: its folder below docs/findings: "tansu/KIP-482.unknown-tags-ignored-1"; see `names`.
+        role: the role of the runs that show it: broker, client or operation.
         family: whose defect it is.
         title: what is wrong with the newest of these versions, in words; others may show it with other numbers.
         broken: the ids of the versions that have it, each with the rules that it breaks; the newest version first.
@@ -96,6 +97,7 @@ class Finding:
     """
 
     id: str
+    role: str
     family: str
     title: str
     broken: Mapping[str, tuple[str, ...]]
@@ -139,12 +141,14 @@ class Undecided:
     """A MUST rule that could not be judged.
 
     Attributes:
+        role: the role of the runs that could not: broker, client or operation.
         product: the id of the product that answers for it.
         clause: the rule, or the row of an operation.
         target: the broker that an operation was tried with; else the product.
         reason: why, in one line.
     """
 
+    role: str
     product: str
     clause: str
     target: str
@@ -153,7 +157,7 @@ class Undecided:
     @property
     def is_operation(self) -> bool:
         """Whether it is the row of an operation."""
-        return self.target != self.product
+        return self.role == OPERATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,28 +192,26 @@ class Compatibility:
     """Everything that the document says.
 
     Attributes:
-        made: what all of it was made from.
-        made_products: the same of what is judged by rules: everything but the operations; None if nothing was.
-        made_operations: the same of the operations; None if none was tried.
+        project: the address of the suite's repository, to which texts link; empty if it is not published.
+        made: what each role's verdicts were made from: broker, client and operation; a role that was not judged lacks.
         levels: maps each rule that a finding breaks to its level.
         products: what was judged, in the order of the grid.
         findings: the defects, those of one product together.
         releases: the releases that operations were tried with, oldest first.
         clients: the clients that tried them.
         steps: the steps between the lines of Apache Kafka, oldest first.
-        undecided: the MUST rules that could not be judged; None if the data is older than this list.
+        undecided: the MUST rules that could not be judged.
     """
 
-    made: Made
-    made_products: Made | None
-    made_operations: Made | None
+    project: str
+    made: Mapping[str, Made]
     levels: Mapping[str, str]
     products: tuple[JudgedVersion, ...]
     findings: tuple[Finding, ...]
     releases: tuple[str, ...]
     clients: tuple[TriedClient, ...]
     steps: tuple[LineStep, ...]
-    undecided: tuple[Undecided, ...] | None
+    undecided: tuple[Undecided, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,26 +281,21 @@ def read_data(path: Path) -> Compatibility:
     """
     content = json.loads(path.read_text(encoding="utf-8"))
     version = content.get("compatibility_schema_version")
-    if version not in (_WITHOUT_PARTS, DATA_SCHEMA_VERSION):
+    if version != DATA_SCHEMA_VERSION:
         raise CannotWork(
-            f"{path} has compatibility_schema_version {version}, and not {DATA_SCHEMA_VERSION}: make it again from its grid"
+            f"{path} has compatibility_schema_version {version}, and not {DATA_SCHEMA_VERSION}: remove it, and make it again from a grid of brokers, clients and operations"
         )
     return Compatibility(
-        made=Made(**_tuples(content["made"])),
-        made_products=_made(content.get("made_products")),
-        made_operations=_made(content.get("made_operations")),
+        project=content["project"],
+        made={role: Made(**_tuples(each)) for role, each in content["made"].items()},
         levels=content["levels"],
         products=tuple(JudgedVersion(**each) for each in content["products"]),
         findings=tuple(Finding(**{**_tuples(each), "broken": _tuples(each["broken"])}) for each in content["findings"]),
         releases=tuple(content["releases"]),
         clients=tuple(TriedClient(**each) for each in content["clients"]),
         steps=tuple(LineStep(**_tuples(each)) for each in content["steps"]),
-        undecided=None if content["undecided"] is None else tuple(Undecided(**each) for each in content["undecided"]),
+        undecided=tuple(Undecided(**each) for each in content["undecided"]),
     )
-
-
-def _made(content: Mapping[str, Any] | None) -> Made | None:
-    return None if content is None else Made(**_tuples(content))
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
+from clauses.catalogue import Role
+from reports.records import OPERATION
 from reports.wording.escaping import markdown_text
 from reports.wording.markdown_table import markdown_table
 from reports.wording.verdict_labels import CRASHES, counted, some_of
@@ -26,6 +28,7 @@ from workflows.oldest_versions.results import Oldest
 DOCUMENT = "COMPATIBILITY.md"
 FINDINGS = "findings"
 MAX_BYTES = 30_000
+_PARTS = {Role.BROKER: "Brokers and proxies", Role.CLIENT: "Clients", OPERATION: "Operations"}
 _MAX_NEW = 4
 _MAX_WORST = 100
 _MAX_NAMED = 6
@@ -66,7 +69,7 @@ def families_of(data: Compatibility) -> Mapping[str, Sequence[JudgedVersion]]:
 
 
 def _opening(data: Compatibility) -> Iterator[str]:
-    made = data.made
+    days = sorted({made.date for made in data.made.values()})
     versions = {(each.kind, each.family, each.release) for each in data.products}
     families = {(kind, family) for kind, family, _ in versions}
     judged = ", ".join(
@@ -75,47 +78,58 @@ def _opening(data: Compatibility) -> Iterator[str]:
         for kind in dict.fromkeys(each.kind for each in data.products)
     )
     defects = sum(not finding.declared for finding in data.findings)
-    hidden = sum(bool(hiding_rule(data, each)) for each in data.undecided or ())
+    hidden = sum(bool(hiding_rule(data, each)) for each in data.undecided)
     yield (
-        f"{made.date}: {judged}. {counted(defects, 'defect')} found; {counted(made.undecided - hidden, 'time')} a MUST rule could not be judged for a product"
+        f"{' to '.join(dict.fromkeys((days[0], days[-1])))}: {judged}. {counted(defects, 'defect')} found; {counted(len(data.undecided) - hidden, 'time')} a MUST rule could not be judged for a product"
         f"{f', and {hidden} more because the product breaks another rule first' if hidden else ''}. "
         "See also: [which client works with which release](#which-client-works-with-which-release), [what an upgrade changes](#the-lines-of-apache-kafka)."
     )
     yield (
         "A **defect** is one cause. It breaks one or more **rules**, which say MUST or SHOULD ([all rules](clauses.md)). Each product leads to its defects, "
         "and each defect to its bytes and to a script that shows it. Where none is listed, the suite found none with what it sent"
-        + (": in the smoke tier that is only the examples that are pinned to a rule." if "smoke" in made.tiers else ".")
+        + (
+            ": in the smoke tier that is only the examples that are pinned to a rule."
+            if any("smoke" in made.tiers for made in data.made.values())
+            else "."
+        )
     )
 
 
 def _made(data: Compatibility) -> Iterator[str]:
-    made = data.made
-    parts = (("Products", data.made_products), ("Operations", data.made_operations))
-    yield "\n".join(f"- {name}: {_made_of(part)}." for name, part in parts if part)
+    yield "\n".join(f"- {_PARTS[role]}: {_made_of(made)}." for role, made in data.made.items())
     yield (
-        "Either part can be made again without the other, because each takes hours. Everything here follows from "
+        "Each of them can be made again without the others, because it takes hours. Everything here follows from "
         "[compatibility.json](compatibility.json), which has [a schema and a promise](exports.md#compatibilityjson); a test fails if it does not. To make it again:"
     )
-    tier = made.tiers[0] if made.tiers else "smoke"
+    matrices = "\n".join(
+        f"kafka-conformance matrix {_chosen(data, role)} --tier {tier} --runs runs"
+        for role, made in data.made.items()
+        for tier in made.tiers
+    )
     yield f"""\
 <!-- not run here: it judges everything, which takes hours -->
 ```sh
-kafka-conformance matrix '*' --tier {tier} --runs runs
-kafka-conformance matrix --clients --tier {tier} --runs runs
-kafka-conformance matrix --operations {" ".join(f"apache-kafka-{release}" for release in data.releases)} --tier {tier} --runs runs
+{matrices}
 kafka-conformance grid runs --out grid
 python -m workflows.compatibility grid --out docs
 ```"""
 
 
-def _made_of(part: Made) -> str:
+def _chosen(data: Compatibility, role: str) -> str:
+    """Return what the command that judges a role has to name."""
+    if role == OPERATION:
+        return f"--operations {' '.join(f'apache-kafka-{release}' for release in data.releases)}"
+    return "--clients" if role == Role.CLIENT else "'*'"
+
+
+def _made_of(made: Made) -> str:
     commits = (
-        f"at commit `{part.commits[0][:8]}`"
-        if len(part.commits) == 1
-        else f"at {counted(len(part.commits), 'different commit')}"
+        f"at commit `{made.commits[0][:8]}`"
+        if len(made.commits) == 1
+        else f"at {counted(len(made.commits), 'different commit')}"
     )
-    tiers = " and ".join(part.tiers)
-    return f"{counted(part.runs, 'run')} of the tier {tiers}, the last on {part.date}, by version {part.version} of the suite {commits}"
+    tiers = " and ".join(made.tiers)
+    return f"{counted(made.runs, 'run')} of the tier {tiers}, the last on {made.date}, by version {made.version} of the suite {commits}"
 
 
 def _products(data: Compatibility) -> Iterator[str]:
@@ -155,8 +169,7 @@ def _products(data: Compatibility) -> Iterator[str]:
 
 
 def _unjudged(data: Compatibility, version: JudgedVersion) -> str:
-    otherwise = "the reason was not recorded" if data.undecided is None else "no rule applies to it"
-    reason = next((each.reason for each in data.undecided or () if each.product == version.id), otherwise)
+    reason = next((each.reason for each in data.undecided if each.product == version.id), "no rule applies to it")
     return f"{version.family} {version.release} ({markdown_text(reason)})"
 
 
@@ -228,9 +241,6 @@ def _day(day: date | None) -> str:
 
 
 def _undecided(data: Compatibility) -> Iterator[str]:
-    if data.undecided is None:
-        yield f"{counted(data.made.undecided, 'time')}; these runs did not record which rules."
-        return
     if not data.undecided:
         yield "Every MUST rule that applies to a product was judged."
         return

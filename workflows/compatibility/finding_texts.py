@@ -67,13 +67,13 @@ def _paragraphs(data: Compatibility, finding: Finding, facts: Facts, *, is_page:
         yield f"Declared as known: {_with_addresses(finding.declared)}"
     if not facts:
         return
-    project = data.made.project
+    project = data.project
     yield from _rule(data, finding, facts)
     yield from _seen(facts)
     yield from _where_the_bytes_are(finding, facts) if is_page else _bytes(facts)
     yield from _again(finding, facts, _Files(project=project, is_page=is_page, id=finding.id))
     suite = f"[kafka-conformance]({project})" if project else "kafka-conformance"
-    yield f"Found by {suite} {data.made.version}, which judges brokers, proxies and clients of Kafka by the rules for ApiVersions."
+    yield f"Found by {suite} {data.made[finding.role].version}, which judges brokers, proxies and clients of Kafka by the rules for ApiVersions."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,100 +1,68 @@
 """The parts of the published data, each of which can be renewed alone.
 
-One part is what is judged by rules, the other what clients did with brokers. To judge both takes hours, so a grid that
-has one of them leaves the other as it was published.
+The parts are the roles: brokers, clients, and the operations of clients with brokers. To judge all of them takes hours,
+so a grid that has some of them leaves the others as they were published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from reports.command_line.suite_command import CannotWork
-from reports.tables.target_names import without_signs
-from workflows.compatibility.data import Compatibility, Finding, JudgedVersion, Made, Undecided
+from clauses.catalogue import Role
+from reference_model.profiles.profile import release_order
+from reports.records import OPERATION
+from workflows.compatibility.data import Compatibility, Finding, JudgedVersion, is_dotted
 
-
-def kept_findings(
-    made_products: Made | None, made_operations: Made | None, before: Compatibility | None
-) -> frozenset[str]:
-    """Return the ids of the published findings of a part that a grid does not have.
-
-    Args:
-        made_products: what the grid's verdicts by rules were made from; None if it has none.
-        made_operations: the same of operations.
-        before: what was published; None if nothing was.
-    """
-    published = before.findings if before else ()
-    return frozenset(each.id for each in published if not (made_operations if each.tried_with else made_products))
+ROLES = (Role.BROKER.value, Role.CLIENT.value, OPERATION)
+"""The roles of the published data, in its order."""
 
 
 def with_kept_parts(new: Compatibility, before: Compatibility | None) -> Compatibility:
-    """Return the data of a grid, with what was published of each part that the grid does not have.
+    """Return the data of a grid, with what was published of each role that the grid does not have.
 
-    Raises:
-        CannotWork: what was published does not distinguish its parts.
+    Args:
+        new: the data of the grid.
+        before: what was published; None if nothing was.
     """
-    if before is not None and before.made_products is before.made_operations is None:
-        raise CannotWork(
-            "what was published does not distinguish products and operations: make it once from a grid that has both"
-        )
     kept = before or new
-    return _joined(new if new.made_products else kept, new if new.made_operations else kept)
-
-
-def _joined(products: Compatibility, operations: Compatibility) -> Compatibility:
-    """Return what one has of products that were judged by rules, and the other of operations."""
-    findings = (
-        *(each for each in products.findings if not each.tried_with),
-        *(each for each in operations.findings if each.tried_with),
-    )
-    broken = {clause for finding in findings for clause in finding.clauses}
-    levels = {**products.levels, **operations.levels}
-    return replace(
-        products,
-        made=made_of([each for each in (products.made_products, operations.made_operations) if each]),
-        made_operations=operations.made_operations,
-        levels={clause: level for clause, level in levels.items() if clause in broken},
-        products=_products(products.products, operations),
-        findings=_by_product(findings),
+    sources = {role: new if role in new.made else kept for role in ROLES}
+    operations = sources[OPERATION]
+    findings = _by_family([each for role, source in sources.items() for each in source.findings if each.role == role])
+    return Compatibility(
+        project=new.project,
+        made={role: source.made[role] for role, source in sources.items() if role in source.made},
+        levels={
+            clause: sources[finding.role].levels[clause] for finding in findings for clause in sorted(finding.clauses)
+        },
+        products=_products(sources),
+        findings=findings,
         releases=operations.releases,
         clients=operations.clients,
-        undecided=_undecided(products, operations),
+        steps=sources[Role.BROKER].steps,
+        undecided=tuple(each for role, source in sources.items() for each in source.undecided if each.role == role),
     )
 
 
-def made_of(parts: Sequence[Made]) -> Made:
-    """Return what all parts together were made from."""
-    newest = max(parts, key=lambda made: made.date)
-    return replace(
-        newest,
-        commits=tuple(dict.fromkeys(commit for made in parts for commit in made.commits)),
-        tiers=tuple(sorted({tier for made in parts for tier in made.tiers})),
-        runs=sum(made.runs for made in parts),
-        undecided=sum(made.undecided for made in parts),
-    )
+def _products(sources: Mapping[str, Compatibility]) -> tuple[JudgedVersion, ...]:
+    """Return what was judged in any role, the versions of one product together and the newest first."""
+    products: dict[str, JudgedVersion] = {}
+    for role, source in sources.items():
+        for each in source.products:
+            if role in each.judged:
+                others = products[each.id].judged if each.id in products else {}
+                products[each.id] = replace(each, judged={**others, role: each.judged[role]})
+    families: dict[str, list[JudgedVersion]] = {}
+    for product in products.values():
+        families.setdefault(product.family, []).append(product)
+    return tuple(each for versions in families.values() for each in sorted(versions, key=_release, reverse=True))
 
 
-def _undecided(products: Compatibility, operations: Compatibility) -> tuple[Undecided, ...] | None:
-    if products.undecided is None or operations.undecided is None:
-        return None
-    return (
-        *(each for each in products.undecided if not each.is_operation),
-        *(each for each in operations.undecided if each.is_operation),
-    )
+def _release(version: JudgedVersion) -> tuple[int, ...]:
+    return release_order(version.release) if is_dotted(version.release) else ()
 
 
-def _products(judged: Sequence[JudgedVersion], operations: Compatibility) -> tuple[JudgedVersion, ...]:
-    """Return the versions that were judged by rules, then those of which operations alone were tried."""
-    names = {without_signs(each.client) for each in operations.clients}
-    tried = [each for each in operations.products if each.id in names]
-    decided = {each.id for each in tried if each.is_judged}
-    known = [replace(each, is_judged=each.is_judged or each.id in decided) for each in judged]
-    ids = {each.id for each in judged}
-    return (*known, *(each for each in tried if each.id not in ids))
-
-
-def _by_product(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def _by_family(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings with those of one product together, in the order of the products' first ones."""
     order = {family: place for place, family in enumerate(dict.fromkeys(each.family for each in findings))}
     return tuple(sorted(findings, key=lambda each: order[each.family]))
