@@ -27,7 +27,6 @@ from conformance.commands.output_console import status_line
 from conformance.commands.selection import command_config_option
 from conformance.engine.planning import checks_of
 from conformance.engine.repeating import FailingExample, run_again
-from conformance.engine.repeating_plays import starved
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from conformance.roles.role import RoleInRun
@@ -50,6 +49,7 @@ from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.control import starved
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import Trial
 from reports.records import HEADER_FILE, Verdict

@@ -11,7 +11,8 @@ What bytes show needs no control: it recurs on a busy machine as on an idle one.
 out of its time says nothing about it. What only time shows counts next to a fast control alone: the repeats wait for
 one a few times, and if it is too slow even then, or the broker of an operation answers too slowly, they prove nothing.
 
-Operations share a broker, so each is repeated alone; one that hangs counts only if it hangs each time.
+Operations share a broker, so each is repeated alone, but for those that hang: see `fixtures.under_test.trial`. One that
+hangs counts only if it hangs each time.
 """
 
 from __future__ import annotations
@@ -26,26 +27,20 @@ from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.evidence import evidence_of
 from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
-from fixtures.scripted_broker.playing import PLAYS_AT_A_TIME, Play
+from fixtures.scripted_broker.playing import SIDE_BY_SIDE, Play
 from fixtures.under_test.client import ClientUnderTest
-from fixtures.under_test.control import load_of_machine
-from fixtures.under_test.trial import Trial
+from fixtures.under_test.control import starved
+from fixtures.under_test.trial import REPEATS_OF_HANGS, Trial
 from reference_model.clients.scripts.script import Script
 from reports.repeats import Repeats, ShownBy, Tally
 
-PLAYS_IF_ALL_FAIL = 2
+PLAYS_IF_ALL_FAIL = REPEATS_OF_HANGS
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an
 operation, may."""
 PLAYS_TO_ESTIMATE = 3
 """Repeats if one of them passes."""
-SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
-"""Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control
-has a process."""
 MAX_MISSED = 3
 """Repeats without a result of a failure that bytes show, after which it counts as one that could not be repeated."""
-STARVED_MS = 1000
-"""How long a client may wait for a CPU in a repeat that fails by time, and the repeat still counts: as much longer
-as a control may take."""
 MAX_PAUSES = 6
 PAUSE_S = 5.0
 """How often, for all failures of a client together, and how long a quieter moment of the machine is waited for."""
@@ -69,13 +64,6 @@ class PlayedAgain:
     def too_slow(self) -> str:
         """Why the machine may be the cause; empty if it is not, or if more than time shows the failure."""
         return starved(self.waited_ms) if self.evidence is ShownBy.TIME else ""
-
-
-def starved(waited_ms: int) -> str:
-    """Return that a client waited for a CPU for too long to be judged by time, in words; empty if it did not."""
-    if waited_ms <= STARVED_MS:
-        return ""
-    return f"the machine is too busy: the client waited for a CPU for {waited_ms / 1000:.1f} s ({load_of_machine()})"
 
 
 class Pauses:
@@ -107,7 +95,6 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
     def too_slow() -> str:
         return trial.trials.too_slow() or "".join(slow_answers(each.recording) for each in latest)
 
-    # Others of the same broker wait for their turn.
     repeats = _repeats(again, too_slow, example.evidence, Pauses(0))
     in_time = repeats.used.repeats - repeats.used.failed
     if any(hung) and in_time and not repeats.too_slow:

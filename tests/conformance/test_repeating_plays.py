@@ -23,7 +23,6 @@ from conformance.engine.repeating_plays import (
     PAUSE_S,
     PLAYS_IF_ALL_FAIL,
     PLAYS_TO_ESTIMATE,
-    STARVED_MS,
     repeat_plays,
     repeat_trial,
 )
@@ -33,6 +32,7 @@ from fixtures.registry.model_clients import model_client
 from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.control import STARVED_MS
 from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.play_cache import PlayCache
 from fixtures.under_test.trial import ChosenTrial, Trial
