@@ -11,8 +11,8 @@ What bytes show needs no control: it recurs on a busy machine as on an idle one.
 out of its time says nothing about it. What only time shows counts next to a fast control alone: the repeats wait for
 one a few times, and if it is too slow even then, or the broker of an operation answers too slowly, they prove nothing.
 
-Operations share a broker, so each is repeated alone, but for those that hang: see `fixtures.under_test.trial`. One that
-hangs counts only if it hangs each time.
+Operations share a broker, so each is repeated alone, but for those that take long: see `fixtures.under_test.trial`. One
+that hangs counts only if it hangs each time.
 """
 
 from __future__ import annotations
@@ -27,16 +27,13 @@ from conformance.assertions.brokers_at_fault import slow_answers
 from conformance.assertions.evidence import evidence_of
 from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
-from fixtures.scripted_broker.playing import SIDE_BY_SIDE, Play
+from fixtures.scripted_broker.playing import PLAYS_IF_ALL_FAIL, SIDE_BY_SIDE, Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.control import starved
-from fixtures.under_test.trial import REPEATS_OF_HANGS, Trial
+from fixtures.under_test.trial import Trial
 from reference_model.clients.scripts.script import Script
 from reports.repeats import Repeats, ShownBy, Tally
 
-PLAYS_IF_ALL_FAIL = REPEATS_OF_HANGS
-"""Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an
-operation, may."""
 PLAYS_TO_ESTIMATE = 3
 """Repeats if one of them passes."""
 MAX_MISSED = 3

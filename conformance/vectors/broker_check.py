@@ -30,14 +30,15 @@ from reference_model.profiles.profile import (
     profile_of,
     with_own_table,
 )
+from reference_model.profiles.version_tables import ranges_of
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, probe_request
 from wire.frames import FrameReader, encode_frame
-from wire.headers import CORRELATION_ID_BYTES, RequestHeader, read_error_code, read_request_start
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader, RequestStart, read_error_code, read_request_start
 
 Open = Callable[[str], Transport]
 """Opens a byte stream to a listener of the broker."""
@@ -208,9 +209,7 @@ class BrokerCheck:
                 needs = _needs_listed(step, expected.outcomes(own_table.newest_version, self._release))
                 if own_table.response is None or needs is None:
                     continue
-                start = read_request_start(frame)
-                own = own_table.response.range_of(start.api_key)
-                if needs != (own is not None and own.min_version <= start.api_version <= own.max_version):
+                if needs != _lists(own_table.response.api_keys, read_request_start(frame)):
                     return False
         return True
 
@@ -270,8 +269,9 @@ class BrokerCheck:
                 return None
         clause, level = _broken(vector, exchange, outcomes)
         if matched is None and not self._release and level is not Level.PIN:
-            newest = self.table_of(step.listener).newest_version
-            pinned = _pinned_by_a_release(agreement, exchange, outcomes, expected, newest)
+            asked = RequestStart(exchange.request.api_key, exchange.request.api_version, 0)
+            alike = _alike(self.table_of(step.listener), step.listener, asked)
+            pinned = _pinned_by_a_release(agreement, exchange, outcomes, expected, alike)
             clause, level = (clause, level) if pinned is None else (pinned.id, pinned.level)
         return Disagreement(
             vector=vector.id,
@@ -313,27 +313,46 @@ def _broken(vector: BrokerVector, exchange: Exchange, outcomes: Outcomes) -> tup
     return vector.clauses[0], vector.level
 
 
+def _alike(own: OwnTable, listener: str, asked: RequestStart) -> Sequence[str]:
+    """Return the releases with a broker's newest version of ApiVersions that list what is asked for if the broker does.
+
+    Others say nothing about it.
+    """
+    profiles = {each: profile_of(each, listener=listener) for each in RECORDED_RELEASES}
+    table = own.response
+    return [
+        release
+        for release, profile in profiles.items()
+        if profile.own_range.max_version == own.newest_version
+        and (table is None or _lists(profile.api_keys, asked) == _lists(table.api_keys, asked))
+    ]
+
+
+def _lists(table: Sequence[ApiVersion], asked: RequestStart) -> bool:
+    """Return whether a table has the version of the API that a request asks for."""
+    own = ranges_of(table).get(asked.api_key)
+    return own is not None and asked.api_version in own
+
+
 def _pinned_by_a_release(
-    agreement: Agreement, exchange: Exchange, outcomes: Outcomes, expected: Expectation, newest: int
+    agreement: Agreement, exchange: Exchange, outcomes: Outcomes, expected: Expectation, alike: Sequence[str]
 ) -> Clause | None:
     """Return the PIN by which some release of Apache Kafka does the same as a broker; None if there is none.
 
-    It is about what the release does, or about the close that others do in its place. A refusal that is missing is no
-    difference in its shape. A release that does not list the API, or has other versions of ApiVersions, says nothing.
+    It is about what the release does, or about the close that others do in its place.
 
     Args:
         agreement: compares with outcomes.
         exchange: what became of the frame.
         outcomes: what the text of the KIPs allows.
         expected: what it allows, and where releases differ.
-        newest: the newest version of ApiVersions that the broker supports.
+        alike: the releases that support the same versions of what was asked.
     """
-    alike = [each for each in RECORDED_RELEASES if profile_of(each).own_range.max_version == newest]
     for each in expected.apache_kafka:
         if not any(map(each.has, alike)):
             continue
         matched = agreement.matching(exchange, each.outcomes)
-        if matched is None or matched.clause == REFUSED_AS_UNLISTED:
+        if matched is None:
             continue
         for outcome in (matched, *(outcomes[:1] if is_closed(outcomes) else ())):
             clause = catalogue()[outcome.clause]

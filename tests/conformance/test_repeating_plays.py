@@ -21,7 +21,6 @@ from conformance.engine.repeating import FailingExample
 from conformance.engine.repeating_plays import (
     MAX_PAUSES,
     PAUSE_S,
-    PLAYS_IF_ALL_FAIL,
     PLAYS_TO_ESTIMATE,
     repeat_plays,
     repeat_trial,
@@ -30,7 +29,7 @@ from fixtures.errors import HarnessError
 from fixtures.registry.clients import select_clients
 from fixtures.registry.model_clients import model_client
 from fixtures.registry.targets import select_targets
-from fixtures.scripted_broker.playing import Play
+from fixtures.scripted_broker.playing import PLAYS_IF_ALL_FAIL, Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.control import STARVED_MS
 from fixtures.under_test.in_memory_client import play_in_memory

@@ -5,6 +5,8 @@ It is the reference broker in memory, with and without a defect.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clauses.catalogue import Level
@@ -19,7 +21,7 @@ from fixtures.registry.targets import select_targets
 from fixtures.under_test.in_memory import InMemoryTarget, InMemoryTransport
 from reference_model.broker.rules.connection_states import ConnectionState
 from reference_model.profiles.listeners import PLAINTEXT, SASL_PLAINTEXT
-from reference_model.profiles.profile import RECORDED_RELEASES
+from reference_model.profiles.profile import RECORDED_RELEASES, profile_of
 from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.described_messages import METADATA
 from wire.error_codes import ErrorCode
@@ -143,6 +145,23 @@ def test_close_on_an_api_that_the_broker_lists_is_a_violation(defect: str, digit
     found = BrokerCheck(broker_in_memory(defect)).check(named(digits))
     assert found is not None
     assert found.level is Level.MUST
+
+
+@pytest.mark.parametrize(("release", "digits"), [("2.4.1", "1c9d3a"), ("2.1.1", "0120fb"), ("0.11.0.3", "0120fb")])
+def test_close_on_a_login_that_the_broker_lists_is_a_violation(release: str, digits: str) -> None:
+    """The release closes because it does not list the versions; here it does, as 2.8.2 lists them."""
+    check = BrokerCheck(broker_in_memory("", release=release))
+    given = named(digits)
+    assert not check.has_the_table_for(given)
+    for listener in given.listeners:
+        own = check.table_of(listener)
+        newer = profile_of("2.8.2", listener=listener).api_keys
+        assert own.response is not None
+        check.tables[listener] = replace(own, response=replace(own.response, api_keys=newer))
+    assert check.has_the_table_for(given)
+    found = check.check(given)
+    assert found is not None
+    assert (found.clause, found.level) == ("PROTOCOL.listed-sasl-versions-log-in", Level.MUST)
 
 
 def test_what_some_release_does_too_is_no_violation() -> None:
