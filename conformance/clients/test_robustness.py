@@ -83,7 +83,7 @@ def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -
         assert_uses_late_table(play)
 
 
-@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.needs("asks_metadata", "sends_v1")
 @pytest.mark.clause("KIP-35.client-works-when-throttled")
 @given(script=throttling_brokers())
 @settings(max_examples=2)

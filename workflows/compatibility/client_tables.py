@@ -84,7 +84,7 @@ def _oldest_versions(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[
 def _operations(data: Compatibility) -> Iterator[str]:
     yield (
         f"Each client did up to {len(_tried(data))} operations with a running broker. ✓ 17: client and release have 17 of them, and all work. 16 of 17: one does not. {_SYMBOLS} "
-        f"What the client or the release lacks does not count. Releases with the same results share a column. [All operations]({CLIENTS_DOCUMENT})."
+        f"What the client or the release lacks does not count. Neighbouring releases whose cells read the same share a column. [All operations]({CLIENTS_DOCUMENT})."
     )
     clients = _by_library(data)
     columns = _joined(data.releases, [[_named_sum(client, index) for client in clients] for index in _indexes(data)])
