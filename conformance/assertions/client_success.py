@@ -26,6 +26,7 @@ from wire.api_keys import SASL_KEYS
 from wire.described_messages import CLUSTER_APIS
 
 SAYS_NOTHING = "the error does not say what the broker lacks"
+NEVER_ENDS = "the client neither works nor fails in its time"
 REFUSES_NEEDLESSLY = "the client fails with a broker that lists all that it needs"
 
 
@@ -65,7 +66,7 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     if missing and play.result.outcome is None:
         return
     is_refusal = names_what_is_missing(detail)
-    problem = f"{SAYS_NOTHING}: {detail}"
+    problem = NEVER_ENDS if play.result.was_given_up else f"{SAYS_NOTHING}: {detail}"
     if not missing:
         problem = f"{REFUSES_NEEDLESSLY}: {detail or play.result.summary}"
     # A machine that is slow is the cause of many other errors.

@@ -33,7 +33,7 @@ from conformance.assertions.errors import MalformedAnswer
 from conformance.assertions.evidence import evidence_of, kind_of
 from fixtures.scripted_broker.playing import Play
 from reference_model.clients.rules.limits import MAX_IN_WINDOW, MAX_WITHOUT_PAUSE
-from reference_model.clients.scripts.script import EMPTY, Answer, Script
+from reference_model.clients.scripts.script import EMPTY, Answer, Script, one_node
 from reports.repeats import ShownBy
 from strategies.api_versions import build_request
 from tests.conformance.client_plays import (
@@ -56,6 +56,7 @@ HUNG = replace(STOPPED, killed_for="time")
 NO_METADATA = worked(asked(4))
 UNKNOWN_WORDS = replace(FAILED, detail="NoBrokersAvailable")
 REFUSES = replace(FAILED, detail="UnsupportedVersionException: the broker is too old")
+GIVEN_UP = replace(FAILED, detail="Error: the driver gave up: no result in 8408 ms")
 SAYS_NOTHING = replace(FAILED, outcome=None, detail="")
 COMMAND = FakeClient(client=entry(can_ask_again=False))
 ENDS = partial(assert_ends_by_itself, FakeClient())
@@ -91,6 +92,7 @@ def ended(result: Any) -> Play:
         (partial(assert_works_or_says_why, FakeClient(), ended(FAILED)), TIME),
         (partial(assert_works_or_says_why, FakeClient(), ended(UNKNOWN_WORDS)), TIME),
         (partial(assert_works_or_says_why, FakeClient(), ended(REFUSES)), BYTES),
+        (partial(assert_works_or_says_why, FakeClient(), ended(GIVEN_UP)), TIME),
         (partial(assert_works_or_says_why, COMMAND, ended(SAYS_NOTHING)), TIME),
         (partial(assert_reports_error, ended(WELL)), BYTES),
         (partial(assert_reports_error, ended(HUNG)), TIME),
@@ -125,6 +127,14 @@ def test_failure_is_shown_by_bytes_or_by_time(fails: Callable[[], None], expecte
         fails()
     assert evidence_of(caught.value) is expected
     assert kind_of(caught.value) in ("AssertionError", "ClientAborted")
+
+
+def test_driver_that_gives_up_is_not_quoted_as_the_library() -> None:
+    """It has words of its own; how long it waited differs from play to play."""
+    play = Play(recording=replace(HEALTHY.recording, script=one_node(Answer(table=EMPTY))), result=GIVEN_UP)
+    with pytest.raises(AssertionError) as caught:
+        assert_works_or_says_why(FakeClient(), play)
+    assert str(caught.value).startswith("the client neither works nor fails in its time")
 
 
 @pytest.mark.parametrize(
