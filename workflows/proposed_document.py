@@ -37,7 +37,7 @@ def propose(site: Path, repository: str, base: str, remote: str, checkout: Path 
     docs = checkout / DOCS
     before = read_data(docs / DATA_FILE)
     after = write_documents(site, docs, f"{GITHUB}/{repository}")
-    if replace(after, made=before.made) == before:
+    if replace(after, made=before.made, project=before.project) == before:
         return "Nothing changes in COMPATIBILITY.md."
     body = "\n\n".join(filter(None, (BODY, changes_between(before, after))))
     write_table(docs)

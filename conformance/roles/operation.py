@@ -106,7 +106,7 @@ class OperationRole(RoleInRun[Trial]):
             raise
 
     def repeat(self, judged: Trial, examples: Sequence[FailingExample]) -> Sequence[Repeats | None]:
-        """Try the operation again, alone."""
+        """Try the operation again."""
         return [repeat_trial(judged, each) for each in examples]
 
     @staticmethod

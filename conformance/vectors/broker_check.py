@@ -30,7 +30,6 @@ from reference_model.profiles.profile import (
     profile_of,
     with_own_table,
 )
-from reference_model.profiles.version_tables import ranges_of
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import decode
@@ -330,8 +329,9 @@ def _alike(own: OwnTable, listener: str, asked: RequestStart) -> Sequence[str]:
 
 def _lists(table: Sequence[ApiVersion], asked: RequestStart) -> bool:
     """Return whether a table has the version of the API that a request asks for."""
-    own = ranges_of(table).get(asked.api_key)
-    return own is not None and asked.api_version in own
+    return any(
+        each.api_key == asked.api_key and each.min_version <= asked.api_version <= each.max_version for each in table
+    )
 
 
 def _pinned_by_a_release(
@@ -346,7 +346,7 @@ def _pinned_by_a_release(
         exchange: what became of the frame.
         outcomes: what the text of the KIPs allows.
         expected: what it allows, and where releases differ.
-        alike: the releases that support the same versions of what was asked.
+        alike: the releases that say something about the broker; see `_alike`.
     """
     for each in expected.apache_kafka:
         if not any(map(each.has, alike)):

@@ -319,6 +319,26 @@ def test_changes_name_new_withdrawn_and_moved_findings(data: Compatibility) -> N
     assert changes_between(data, data) == ""
 
 
+def test_finding_is_not_withdrawn_by_another_role(data: Compatibility) -> None:
+    """The operations of a client were tried again; its rules were not judged."""
+    loop = next(each for each in data.findings if each.role == "client")
+    tried = tuple(
+        replace(each, judged={"operation": True}) if each.role == "client" else each for each in data.products
+    )
+    others = tuple(each for each in data.findings if each != loop)
+    text = changes_between(data, replace(data, products=tried, findings=others))
+    assert f"which were not judged this time: 1\n\n- `{loop.id}`" in text
+
+
+def test_version_that_was_only_tried_fixes_no_rule(data: Compatibility) -> None:
+    """It is newer than the newest one that was judged by rules."""
+    loop = next(each for each in data.findings if each.role == "client")
+    newer = replace(data.products[-1], id="libone-2.0", release="2.0", judged={"operation": True})
+    page = product_page(replace(data, products=(newer, *data.products)), "libone")
+    assert f"{loop.id.partition('/')[2]}/README.md" in page
+    assert "not fixed in 1.0, the newest" in page
+
+
 def test_changes_name_operations_that_work_no_more(data: Compatibility) -> None:
     (client,) = data.clients
     after = replace(data, clients=(replace(client, operations={"share-group": "✕?"}),))

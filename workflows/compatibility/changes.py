@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reports.wording.escaping import markdown_text
 from workflows.compatibility.data import Compatibility, Finding
@@ -13,7 +13,9 @@ MAX_ROWS = 30
 def changes_between(before: Compatibility, after: Compatibility) -> str:
     """Return in Markdown which findings, products and operations come, go or change; empty if none does."""
     old, new = _by_id(before), _by_id(after)
-    judged = {product.id for product in after.products if product.is_judged}
+    judged = {
+        (product.id, role) for product in after.products for role, is_judged in product.judged.items() if is_judged
+    }
     gone = [old[id_] for id_ in sorted(old.keys() - new.keys())]
     kept = [(old[id_], new[id_]) for id_ in new if id_ in old]
     parts = (
@@ -24,12 +26,12 @@ def changes_between(before: Compatibility, after: Compatibility) -> str:
         ),
         _listed(
             "Not seen any more, although the version was judged",
-            [f"{_line(each)}, in {_versions(each)}" for each in gone if judged & each.broken.keys()],
+            [f"{_line(each)}, in {_versions(each)}" for each in gone if _was_judged(each, judged)],
             "These are withdrawn: say so in CHANGELOG.md, and to the owner if it was reported.",
         ),
         _listed(
             "Gone with their versions, which were not judged this time",
-            [f"{_line(each)}, in {_versions(each)}" for each in gone if not judged & each.broken.keys()],
+            [f"{_line(each)}, in {_versions(each)}" for each in gone if not _was_judged(each, judged)],
         ),
         _listed(
             "In other versions than before",
@@ -42,6 +44,11 @@ def changes_between(before: Compatibility, after: Compatibility) -> str:
         _listed("Clients whose operations changed", list(_changed_clients(before, after))),
     )
     return "\n\n".join(filter(None, parts))
+
+
+def _was_judged(finding: Finding, judged: Collection[tuple[str, str]]) -> bool:
+    """Return whether one of its versions was judged in the role of the runs that showed it."""
+    return any((version, finding.role) in judged for version in finding.broken)
 
 
 def _by_id(data: Compatibility) -> Mapping[str, Finding]:

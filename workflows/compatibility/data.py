@@ -195,7 +195,7 @@ class Compatibility:
         project: the address of the suite's repository, to which texts link; empty if it is not published.
         made: what each role's verdicts were made from: broker, client and operation; a role that was not judged lacks.
         levels: maps each rule that a finding breaks to its level.
-        products: what was judged, in the order of the grid.
+        products: what was judged: brokers, then clients, the versions of one product together and the newest first.
         findings: the defects, those of one product together.
         releases: the releases that operations were tried with, oldest first.
         clients: the clients that tried them.

@@ -68,7 +68,9 @@ def _row(data: Compatibility, finding: Finding) -> Sequence[str]:
 
 def _state(data: Compatibility, finding: Finding) -> str:
     """Return whether the newest version that was judged has it, and since when."""
-    newest = next(each.release for each in data.products if each.family == finding.family and each.is_judged)
+    newest = next(
+        each.release for each in data.products if each.family == finding.family and each.judged.get(finding.role)
+    )
     releases = {each.release for each in data.products if each.id in finding.broken}
     state = "not known"
     if finding.fixed:

@@ -81,7 +81,7 @@ def test_published_vectors_accuse_no_release_of_apache_kafka(release: str, judge
         if set(each.listeners) <= set(target.listeners) and check.has_the_table_for(each)
     ]
     assert len(vectors) > MOST_NEED_PLAINTEXT
-    assert bool(sum(SASL_PLAINTEXT in each.listeners for each in vectors)) is (SASL_PLAINTEXT in target.listeners)
+    assert any(SASL_PLAINTEXT in each.listeners for each in vectors) is (SASL_PLAINTEXT in target.listeners)
     accused: dict[str, set[str]] = {}
     for found in map(check.check, vectors):
         if found is not None and (judged_as == "itself" or found.level is not Level.PIN):
@@ -214,6 +214,12 @@ def test_a_vector_about_an_api_that_the_broker_does_not_list_is_left_out() -> No
     check.tables[PLAINTEXT] = OwnTable(response=older, version=5, newest_version=5)
     assert not check.has_the_table_for(about_metadata)
     assert check.has_the_table_for(PLAIN)
+
+
+@pytest.mark.parametrize("digits", ["0120fb", "d12b66"])
+def test_a_version_in_the_middle_of_a_range_is_listed(digits: str) -> None:
+    """SaslAuthenticate v1 and Metadata v12, which newer and older versions surround."""
+    assert BrokerCheck(broker_in_memory("")).has_the_table_for(named(digits))
 
 
 def test_a_vector_that_expects_a_refusal_of_what_the_broker_lists_is_left_out() -> None:
