@@ -120,7 +120,7 @@ def test_each_kind_is_counted_by_products_and_versions(data: Compatibility) -> N
 
 def test_operations_are_read_off_by_release(data: Compatibility) -> None:
     """The sum of a client, and each operation that does not work everywhere."""
-    assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | 0 of 1: ✕ share-group | ✓ 1 |" in document(data)
+    assert "| client | 2.3.1 | 4.4.0 |\n|---|---|---|\n| libone-1.0 | ✕ all 1 | ✓ 1 |" in document(data)
     assert (
         "## libone-1.0\n\n| operation | 2.3.1 | 4.4.0 |\n|---|---|---|\n| **all that both have** | 0 of 1 | ✓ 1 |\n| share-group | ✕ | ✓ |"
         in clients_document(data)
@@ -227,7 +227,7 @@ def test_product_and_client_without_a_number_have_no_order(data: Compatibility, 
     assert (finding.since, finding.fixed) == ("", "")
     (client,) = data.clients
     named = replace(data, clients=(client, replace(client, client="my-client", library="my-client")))
-    assert "| my-client | 0 of 1: ✕ share-group | ✓ 1 |" in document(named)
+    assert "| my-client | ✕ all 1 | ✓ 1 |" in document(named)
 
 
 def test_operation_of_a_package_with_a_scope_belongs_to_its_product(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _oldest_versions(data: Compatibility, oldest: Sequence[Oldest]) -> Iterator[
 
 def _operations(data: Compatibility) -> Iterator[str]:
     yield (
-        f"Each client did up to {len(_tried(data))} operations with a running broker. ✓ 17: client and release have 17 of them, and all work. 16 of 17: one does not. {_SYMBOLS} "
+        f"Each client did up to {len(_tried(data))} operations with a running broker. ✓ 17: client and release have 17 of them, and all work. 16 of 17: one does not. {BROKEN} all 17: none works. {_SYMBOLS} "
         f"What the client or the release lacks does not count. Neighbouring releases whose cells read the same share a column. [All operations]({CLIENTS_DOCUMENT})."
     )
     clients = _by_library(data)
@@ -147,7 +147,10 @@ def _sum(client: TriedClient, index: int) -> str:
 
 
 def _named_sum(client: TriedClient, index: int) -> str:
-    """Return the sum and the operations that do not work."""
+    """Return the sum and the operations that do not work; their number is enough if none works."""
+    column = Counter(symbols[index] for symbols in client.operations.values())
+    if column[BROKEN] and not column[WORKS] + column[UNJUDGED]:
+        return f"{BROKEN} all {column[BROKEN]}"
     parts = [_sum(client, index)]
     for symbol in (BROKEN, UNJUDGED):
         names = [name for name, symbols in client.operations.items() if symbols[index] == symbol]
