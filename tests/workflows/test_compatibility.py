@@ -259,6 +259,21 @@ def test_what_could_not_be_judged_is_listed_by_its_reason(data: Compatibility) -
     assert f"{len(data.undecided)} times a MUST rule could not be judged for a product" in text
 
 
+def test_operations_that_a_busy_machine_left_open_are_listed_together(data: Compatibility) -> None:
+    """What was seen of each before that does not matter."""
+    (first, *_) = data.undecided
+    busy = [
+        replace(first, role="operation", clause=f"libone-1.0.{name}", target="apache-kafka-2.3.1", reason=reason)
+        for name, reason in (
+            ("produce", "it hangs: the machine is too busy: a client needs 1.5 s (load 9)"),
+            ("consume", "it ends with EOF: the machine is too busy: the client waited (load 3)"),
+        )
+    ]
+    text = document(replace(data, undecided=tuple(busy)))
+    rows = "libone-1.0.produce with apache-kafka-2.3.1, libone-1.0.consume with apache-kafka-2.3.1"
+    assert f"| 2 | {rows} | the machine is too busy |" in text
+
+
 def test_rule_that_another_broken_rule_hides_is_listed_apart(data: Compatibility) -> None:
     """The reason is the product's: a plain request fails already."""
     (first, *_) = data.undecided

@@ -34,6 +34,8 @@ _MAX_WORST = 100
 _MAX_NAMED = 6
 _JUDGED_BY = re.compile(r"\(judged by ([A-Z0-9]+[-.][\w.-]*\w)\)")
 """In the reason of an example that says nothing about its own clause; see `assertions.errors.JudgedElsewhere`."""
+_OPEN_BECAUSE = re.compile(r"the machine is too busy|it recurred in none of \d+ repeats")
+"""In the reason of a failure whose repeats prove nothing; see `reports.repeats`."""
 
 
 def document(data: Compatibility, oldest: Sequence[Oldest] = ()) -> str:
@@ -251,7 +253,7 @@ def _undecided(data: Compatibility) -> Iterator[str]:
         if rule:
             hidden.setdefault((each.product, rule), []).append(each.clause)
         else:
-            by_reason.setdefault(each.reason, []).append(_cell_name(each))
+            by_reason.setdefault(_cause(each), []).append(_cell_name(each))
     if by_reason:
         yield "MUST rules without a verdict, by the reason:"
         rows = (
@@ -266,6 +268,12 @@ def _undecided(data: Compatibility) -> Iterator[str]:
             for (product, rule), rules in hidden.items()
         )
         yield "\n".join(markdown_table(("product", "broken rule", "rules that it hides"), hidden_rows))
+
+
+def _cause(cell: Undecided) -> str:
+    """Return why a cell is open; what was seen of an operation before that differs from cell to cell."""
+    found = _OPEN_BECAUSE.search(cell.reason) if cell.is_operation else None
+    return found[0] if found else cell.reason
 
 
 def hiding_rule(data: Compatibility, cell: Undecided) -> str:
