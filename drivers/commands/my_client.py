@@ -23,7 +23,7 @@ def metadata() -> None:
 def produce(**settings: str) -> None:
     """Write the record, and print its offset."""
     reports = []
-    # A record that nobody takes is given up, with a reason, before the time is over.
+    # A record that no broker takes is given up, with a reason, before the time is over.
     own = {"bootstrap.servers": bootstrap, "message.timeout.ms": str(round(seconds * 750))}
     producer = Producer({**own, **settings})
     producer.produce(topic, record, partition=0, on_delivery=lambda *report: reports.append(report))

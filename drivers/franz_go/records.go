@@ -20,7 +20,7 @@ func settings(given arguments, more ...kgo.Opt) []kgo.Opt {
 		kgo.SeedBrokers(given.bootstrap),
 		kgo.ClientID(given.operation),
 		kgo.RetryTimeout(given.timeout),
-		// A record that nobody takes is given up, with a reason, before the driver's time is over.
+		// A record that no broker takes is given up, with a reason, before the driver's time is over.
 		kgo.RecordDeliveryTimeout(given.timeout * 3 / 4),
 		kgo.AllowAutoTopicCreation(),
 		// A record goes to its own partition, which is 0 here.
