@@ -66,13 +66,18 @@ def assert_works_or_says_why(client: ClientUnderTest, play: Play) -> None:
     if missing and play.result.outcome is None:
         return
     is_refusal = names_what_is_missing(detail)
-    problem = NEVER_ENDS if play.result.was_given_up else f"{SAYS_NOTHING}: {detail}"
+    problem = why_unhelpful(play)
     if not missing:
         said = "no result in its time" if play.result.was_given_up else detail or play.result.summary
         problem = f"{REFUSES_NEEDLESSLY}: {said}"
     # A machine that is slow is the cause of many other errors.
     assert_in_time(is_refusal, problem)
     assert missing, problem
+
+
+def why_unhelpful(play: Play) -> str:
+    """Return what is wrong with an error that does not name what the broker lacks."""
+    return NEVER_ENDS if play.result.was_given_up else f"{SAYS_NOTHING}: {play.result.detail}"
 
 
 def _needs(client: ClientUnderTest, play: Play) -> Mapping[int, int]:

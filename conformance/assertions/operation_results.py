@@ -18,7 +18,7 @@ from conformance.assertions.client_moves import (
     assert_gives_no_ids,
     check_environment,
 )
-from conformance.assertions.client_success import NEVER_ENDS, REFUSES_NEEDLESSLY, SAYS_NOTHING
+from conformance.assertions.client_success import REFUSES_NEEDLESSLY, why_unhelpful
 from conformance.assertions.errors import Unjudged
 from conformance.assertions.evidence import ShownByTime, assert_in_time
 from conformance.assertions.messages import message_of
@@ -147,8 +147,7 @@ def _assert_works_or_says_why(play: Play, operation: Operation) -> None:
     wrong = detail.removeprefix(WRONG_RESULT)
     assert wrong == detail, f"the operation reports success, but {wrong}"
     # A real broker that is slow is the cause of many errors.
-    problem = NEVER_ENDS if play.result.was_given_up else f"{SAYS_NOTHING}: {detail}"
-    assert_in_time(names_what_is_missing(detail), problem)
+    assert_in_time(names_what_is_missing(detail), why_unhelpful(play))
     missing = missing_for(operation, play.recording, detail)
     # Of a broker whose table the client never got nothing is known, and one that refuses what it lists lacks more than
     # it says.
